@@ -1,0 +1,107 @@
+"""What travels: a request, a response, and bodies that are streams."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from atoll.domain.errors import ApiError
+
+if TYPE_CHECKING:
+    from atoll.domain.call import Onward
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""  # makes this a generator
+
+
+class Body:
+    """Bytes that are read once, front to back.
+
+    `length` in bytes, None when nobody knows it beforehand. `small` holds all of it when it is already in memory, so that
+    hot paths need not await; iterating works in both cases. An iterator that cannot deliver all raises (ApiError when the
+    sender is to blame, Incomplete when the connection broke): a short body is never a success.
+    """
+
+    __slots__ = ("_chunks", "length", "small")
+
+    def __init__(self, chunks: AsyncIterator[bytes], length: int | None) -> None:
+        self._chunks: AsyncIterator[bytes] | None = chunks
+        self.length = length
+        self.small: bytes | None = None
+
+    @classmethod
+    def of(cls, data: bytes) -> Body:
+        """A body that is already here."""
+        body = cls.__new__(cls)
+        body._chunks = None
+        body.length = len(data)
+        body.small = data
+        return body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self.small is not None:
+            if self.small:
+                yield self.small
+            return
+        chunks, self._chunks = self._chunks, None
+        if chunks is None:
+            raise AssertionError("a body is read once")
+        async for chunk in chunks:
+            yield chunk
+
+    async def read_small(self, limit: int) -> bytes:
+        """All of it, for documents. Raises MaxMessageLengthExceeded beyond `limit` bytes."""
+        if self.small is not None:
+            if len(self.small) > limit:
+                raise ApiError("MaxMessageLengthExceeded", f"The body is larger than {limit} bytes.")
+            return self.small
+        pieces, size = [], 0
+        async for chunk in self:
+            size += len(chunk)
+            if size > limit:
+                raise ApiError("MaxMessageLengthExceeded", f"The body is larger than {limit} bytes.")
+            pieces.append(chunk)
+        return b"".join(pieces)
+
+
+EMPTY = Body.of(b"")
+
+
+@dataclass(slots=True)
+class Request:
+    """One HTTP request as it arrived.
+
+    `target` is the untouched origin-form target (path?query) because signatures cover it byte for byte; `path` and `query`
+    are its halves, still encoded. Header names are lower case, values latin-1 and trimmed; repeated headers are joined with
+    "," in order of arrival. `peer` is the client's IP address, `secure` tells TLS, `arrived` is a monotonic time in seconds.
+    `onward` is set when another process of this world took the request and vouches for what it found.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: Body = EMPTY
+    peer: str = "127.0.0.1"
+    secure: bool = False
+    arrived: float = 0.0
+    onward: Onward | None = None
+    path: str = field(init=False)
+    query: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.path, _, self.query = self.target.partition("?")
+
+
+@dataclass(slots=True)
+class Response:
+    """One HTTP response. Content-Length and framing are the sender's business, from `body.length`.
+
+    A response to HEAD carries the headers of GET, content-length among them, and an empty body.
+    """
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Body = EMPTY
