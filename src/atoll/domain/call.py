@@ -76,7 +76,8 @@ class Call:
 
     `now` is wall time in seconds, `now_ms` the same in whole milliseconds. `region` answers, `account` owns the world.
     `body` is the decoded payload (framing removed); its checks raise while it is read, so nothing is committed before its
-    end. `allow(action, resource ARN)` raises AccessDenied; `may` tells. Both are for resources beyond those that the
+    end; `payload` then holds what was computed on the way (rules/checksums.PayloadCheck: md5_hex, size, checksum).
+    `allow(action, resource ARN)` raises AccessDenied; `may` tells. Both are for resources beyond those that the
     operation table names (copy sources, single keys of DeleteObjects, iam:PassRole). `log` collects facts for the one
     event per request.
     """
@@ -92,6 +93,7 @@ class Call:
     body: Body
     allow: Callable[[str, str], None]
     may: Callable[[str, str], bool]
+    payload: Any = None
     log: dict[str, Any] = field(default_factory=dict)
 
     @property

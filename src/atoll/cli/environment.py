@@ -1,0 +1,92 @@
+"""Which variables make an unmodified client enter the world at a place? (clients.md, section 3)
+
+Standard library only: `atoll exec`, `env` and `status` start a client in a few tens of milliseconds.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+Mode = Literal["proxy", "endpoint"]
+
+# Variables that would lead a client out of the world, or into another one.
+REMOVED = (
+    "AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT", "ALL_PROXY", "all_proxy",
+    "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_CREDENTIAL_EXPIRATION",
+)  # fmt: skip
+REMOVED_PREFIX = "AWS_ENDPOINT_URL"
+ENDPOINT_REMOVED = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+
+
+class NoSuchPlace(Exception):
+    """The world has no place of that name. The text lists those that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Variables to set and to remove."""
+
+    values: Mapping[str, str]
+    removed: tuple[str, ...]
+
+    def onto(self, inherited: Mapping[str, str]) -> dict[str, str]:
+        """The environment of a command that runs in the place."""
+        kept = {
+            name: value
+            for name, value in inherited.items()
+            if name not in self.removed and not name.startswith(REMOVED_PREFIX)
+        }
+        return kept | dict(self.values)
+
+    def as_shell(self) -> str:
+        """Lines for `eval "$(atoll env)"`."""
+        lines = [f"unset {name}" for name in (*self.removed, REMOVED_PREFIX, f"{REMOVED_PREFIX}_S3") if name not in self.values]
+        lines += [f"export {name}={shlex.quote(value)}" for name, value in self.values.items()]
+        return "\n".join(lines)
+
+
+def place_of(run: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A place's row in run.json. Raises NoSuchPlace."""
+    for place in run["places"]:
+        if place["name"] == name:
+            return dict(place)
+    raise NoSuchPlace(f"{name} is no place of this world; there are: {', '.join(place['name'] for place in run['places'])}")
+
+
+def preload() -> Path:
+    """The file that makes Node's SDK use the proxy."""
+    return Path(str(resources.files("atoll.cli").joinpath("preload.cjs")))
+
+
+def setting(run: Mapping[str, Any], home: Path, place: Mapping[str, Any], *, mode: Mode = "proxy", node: bool = False) -> Setting:
+    """What a client in `place` runs with. `node` adds the preload for the AWS SDK for JavaScript."""
+    url, ca = f"http://127.0.0.1:{place['port']}", str(home / "ca.pem")
+    region = place["region"]  # of a city: its nearest
+    values = {
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "AWS_ACCESS_KEY_ID": run["access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": run["secret_access_key"],
+        "AWS_CONFIG_FILE": str(home / "aws" / "config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(home / "aws" / "credentials"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CA_BUNDLE": ca,
+        "SSL_CERT_FILE": ca,
+        "CURL_CA_BUNDLE": ca,
+        "NODE_EXTRA_CA_CERTS": ca,
+        "NO_PROXY": "",
+        "no_proxy": "",
+    }
+    if mode == "endpoint":
+        return Setting(values | {"AWS_ENDPOINT_URL": url, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"},
+                       REMOVED + ENDPOINT_REMOVED)  # fmt: skip
+    # a lower-case variable in the shell beats the upper-case one, and calls would leave the world
+    values |= {"HTTPS_PROXY": url, "HTTP_PROXY": url, "https_proxy": url, "http_proxy": url}
+    if node:
+        values["NODE_OPTIONS"] = f"--require {preload()}"
+    return Setting(values, REMOVED)

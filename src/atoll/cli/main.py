@@ -1,0 +1,19 @@
+"""`atoll`: which verb was meant? The light ones start at once; the others bring typer and rich."""
+
+from __future__ import annotations
+
+import sys
+
+LIGHT = ("exec", "env", "status")
+
+
+def entry() -> None:
+    """The console script."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in LIGHT:
+        from atoll.cli import light
+
+        sys.exit(light.main(arguments[0], arguments[1:]))
+    from atoll.cli.app import app
+
+    app(prog_name="atoll")

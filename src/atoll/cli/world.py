@@ -1,0 +1,266 @@
+"""`atoll up`, `down`, `connect`: a world on this machine."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from atoll.cli.environment import NoSuchPlace, place_of
+from atoll.cli.light import FAILED, OK, UNAVAILABLE, USAGE, say
+from atoll.node import config
+from atoll.node.home import Home, write_whole
+from atoll.node.supervisor import NotRunning, ask
+
+READY_TIMEOUT_S = 30.0
+
+HomeOption = Annotated[Optional[str], typer.Option("--home", help="The world's folder (default: $ATOLL_HOME, else ~/.atoll).")]
+PlaceOption = Annotated[Optional[str], typer.Option("--place", help="Only this place's process.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example:  atoll up --detach --profile aws")(up)
+    app.command(epilog="Example:  atoll down --place eu-central-1")(down)
+    app.command(epilog="Example:  ssh -o ProxyCommand='atoll connect --from london %h %p' host")(connect)
+
+
+def up(
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Return when every listener answers.")] = False,
+    place: PlaceOption = None,
+    world: Annotated[Optional[Path], typer.Option("--world", help="A world file (default: the built-in world).")] = None,
+    data: Annotated[Optional[Path], typer.Option("--data", help="Keep objects here instead of in the world's folder.")] = None,
+    port: Annotated[Optional[int], typer.Option("--port", help="Insist on this first port (default: 4566 or a free block).")] = None,
+    profile: Annotated[Optional[str], typer.Option(help="native: as fast as we are; aws: as slow as AWS was measured.")] = None,
+    compat: Annotated[Optional[str], typer.Option(help="lenient or strict.")] = None,
+    home: HomeOption = None,
+) -> None:
+    """Start a world: a process per region and the entry, each place with its own port."""
+    where = Home.at(os.environ, home)
+    if place is not None:
+        raise typer.Exit(_steer(where, {"do": "start", "place": place}, f"{place} answers"))
+    try:
+        chosen = _world(where, world, profile, compat)
+    except (config.WorldError, OSError) as error:
+        say(str(error))
+        raise typer.Exit(USAGE) from error
+    where.make()
+    if data is not None:
+        _lead_stores_to(where, data)
+    raise typer.Exit(_detached(where, chosen, port) if detach else _attached(where, chosen, port))
+
+
+def _world(home: Home, given: Path | None, profile: str | None, compat: str | None) -> config.World:
+    """The file that was given, else the one this home was started with, else the built-in world."""
+    text = given.read_text(encoding="utf-8") if given else None
+    if text is None and home.world.exists():
+        text = home.world.read_text(encoding="utf-8")
+    source = str(given or home.world)
+    world = config.parse(text, source) if text is not None else config.load(None)
+    complaints = []
+    if profile not in (None, "native", "aws"):
+        complaints.append(f"--profile {profile}: expected native or aws")
+    if compat not in (None, "lenient", "strict"):
+        complaints.append(f"--compat {compat}: expected lenient or strict")
+    if complaints:
+        raise config.WorldError("atoll up", complaints)
+    if given is not None and text is not None:
+        home.make()
+        write_whole(home.world, text.encode())
+    return world.with_settings(profile, compat)  # type: ignore[arg-type]
+
+
+def _lead_stores_to(home: Home, data: Path) -> None:
+    data = data.expanduser().absolute()
+    data.mkdir(parents=True, exist_ok=True)
+    if home.stores.is_symlink():
+        home.stores.unlink()
+    elif any(home.stores.iterdir()):
+        say(f"{home.stores} already holds objects; move them to {data} first, or start without --data")
+        raise typer.Exit(USAGE)
+    else:
+        home.stores.rmdir()
+    home.stores.symlink_to(data)
+
+
+def _attached(home: Home, world: config.World, port: int | None) -> int:
+    """In the foreground: until Ctrl-C or SIGTERM."""
+    return _supervise(home, world, port, lambda known: _announce(known, sys.stdout))
+
+
+def _detached(home: Home, world: config.World, port: int | None) -> int:
+    """The supervisor becomes a daemon; this process waits for its word."""
+    readable, writable = os.pipe()
+    if os.fork() == 0:
+        os.close(readable)
+        os.setsid()
+        os._exit(_daemon(home, world, port, writable))
+    os.close(writable)
+    told = _word(readable)
+    status, _, text = told.partition("\n")
+    if status == "ready":
+        _announce(home.read_run() or {}, sys.stdout)
+        return OK
+    if status == "already":
+        return _already(home)
+    say(text or f"the world did not come up; see {home.logs}")
+    return FAILED
+
+
+def _word(readable: int) -> str:
+    """What the daemon says, or "" when it says nothing in time."""
+    with open(readable, "rb", buffering=0) as pipe:
+        ready, _, _ = select.select([pipe], [], [], READY_TIMEOUT_S)
+        return pipe.read(65536).decode() if ready else ""
+
+
+def _daemon(home: Home, world: config.World, port: int | None, writable: int) -> int:
+    log = os.open(home.logs / "supervisor.err", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((null, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+
+    def tell(word: str) -> None:
+        os.write(writable, word.encode())
+        os.close(writable)
+
+    return _supervise(home, world, port, lambda _known: tell("ready\n"), tell)
+
+
+def _supervise(home: Home, world: config.World, port: int | None, on_ready: Any, tell: Any = None) -> int:
+    from atoll.node import world as node_world
+    from atoll.node.ports import PortTaken
+
+    try:
+        held = node_world.lock(home)
+    except node_world.AlreadyUp:
+        if tell is None:
+            return _already(home)
+        tell("already\n")
+        return OK
+    try:
+        node_world.warm()
+        root = node_world.prepare(home)
+        plan = node_world.plan(home, world, root, port=port)
+        node_world.supervise(plan, root, lambda: on_ready(node_world.facts(plan, root)))
+    except (PortTaken, RuntimeError, OSError) as error:
+        if tell is None:
+            say(str(error))
+        else:
+            tell(f"failed\n{error}")
+        return FAILED
+    finally:
+        os.close(held)
+    return OK
+
+
+def _already(home: Home) -> int:
+    typer.echo(f"The world in {home.root} is up already; `atoll status` says more.")
+    return OK
+
+
+def _announce(known: dict[str, Any], stream: Any) -> None:
+    console = Console(file=stream)
+    table = Table(title=f"world in {known['home']}", title_justify="left", box=None, pad_edge=False)
+    for column in ("place", "kind", "endpoint and proxy"):
+        table.add_column(column)
+    for row in known["places"]:
+        table.add_row(row["name"], row["kind"], f"http://127.0.0.1:{row['port']}")
+    console.print(table)
+    console.print(f"account {known['account']}, profile {known['profile']}, compat {known['compat']}")
+    console.print("next:  atoll exec --from ap-northeast-1 -- aws s3 ls", markup=False, highlight=False)
+
+
+def down(place: PlaceOption = None, home: HomeOption = None) -> None:
+    """Stop the world, or one place of it. Nothing that was answered is lost."""
+    where = Home.at(os.environ, home)
+    if place is not None:
+        raise typer.Exit(_steer(where, {"do": "stop", "place": place}, f"{place} is stopped"))
+    try:
+        ask(where.socket, {"do": "shutdown"})
+    except NotRunning:
+        typer.echo(f"No world is up in {where.root}.")
+        raise typer.Exit(OK) from None
+    _wait_unlocked(where)
+    typer.echo("The world is down.")
+
+
+def _wait_unlocked(home: Home) -> None:
+    """The supervisor answers just before it leaves; its lock is gone when it has left."""
+    from atoll.node import world as node_world
+
+    end = time.monotonic() + READY_TIMEOUT_S
+    while time.monotonic() < end:
+        try:
+            os.close(node_world.lock(home))
+        except node_world.AlreadyUp:
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _steer(home: Home, request: dict[str, str], done: str) -> int:
+    try:
+        told = ask(home.socket, request)
+    except NotRunning as error:
+        say(f"no world is up in {home.root} ({error}); start it with `atoll up --detach`")
+        return UNAVAILABLE
+    if "error" in told:
+        say(told["error"])
+        return USAGE
+    typer.echo(f"{done}.")
+    return OK
+
+
+def connect(
+    host: Annotated[str, typer.Argument(help="Where to.")],
+    port: Annotated[int, typer.Argument(help="Which port there.")],
+    place: Annotated[Optional[str], typer.Option("--from", help="The place to stand in.")] = None,
+    home: HomeOption = None,
+) -> None:
+    """Join standard input and output to a connection over the emulated link, as ssh's ProxyCommand wants it."""
+    run = Home.at(os.environ, home).read_run()
+    try:
+        if run is None:
+            raise NotRunning("no world was ever started here; `atoll up --detach`")
+        row = place_of(run, place) if place else run["places"][0]
+        with socket.create_connection(("127.0.0.1", row["port"]), timeout=10) as connection:
+            raise typer.Exit(_pipe(connection, host, port))
+    except (NotRunning, NoSuchPlace, OSError) as error:
+        say(str(error))
+        raise typer.Exit(UNAVAILABLE) from error
+
+
+def _pipe(connection: socket.socket, host: str, port: int) -> int:
+    connection.settimeout(None)
+    connection.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+    head = b""
+    while b"\r\n\r\n" not in head:
+        piece = connection.recv(1)
+        if not piece:
+            break
+        head += piece
+    status = head.split(b"\r\n", 1)[0].decode("latin-1")
+    if " 200 " not in f"{status} ":
+        say(f"{host}:{port}: {status or 'the entry closed the connection'}")
+        return FAILED
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    threading.Thread(target=_feed, args=(connection,), daemon=True).start()
+    while piece := connection.recv(65536):
+        os.write(1, piece)
+    return OK
+
+
+def _feed(connection: socket.socket) -> None:
+    while piece := os.read(0, 65536):
+        connection.sendall(piece)
+    connection.shutdown(socket.SHUT_WR)

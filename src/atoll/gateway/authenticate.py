@@ -1,0 +1,108 @@
+"""Who asks? Steps 1 to 11 of specs' verification recipe (SigV4, SigV4A, presigned, SigV2 in queries), or anonymous."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.domain.call import ANONYMOUS, Caller, Proof
+from atoll.domain.errors import ApiError
+from atoll.domain.message import Request
+from atoll.rules import signature
+from atoll.rules.naming import Named
+from atoll.rules.signature import KeyCache, Presented
+
+
+class Key(Protocol):
+    """What is known of an access key: its secret, and whom it speaks for."""
+
+    @property
+    def secret(self) -> str: ...
+    @property
+    def token(self) -> str: ...
+    @property
+    def caller(self) -> Caller: ...
+    @property
+    def active(self) -> bool: ...
+    @property
+    def expires(self) -> float: ...
+
+
+class Keys(Protocol):
+    """Finds access keys. A temporary key is found by its token."""
+
+    def key(self, access_key: str, token: str, now: float) -> Key | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Who asks, how it was proved, and what was presented (None: anonymous)."""
+
+    caller: Caller
+    proof: Proof
+    presented: Presented | None = None
+    secret: str = ""
+
+
+NOBODY = Known(ANONYMOUS, Proof())
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticate:
+    """Verifies signatures. `region` is the one that signatures must be for (S3 only; the other services answer anywhere,
+    so that the loss of a region takes no control operation away)."""
+
+    keys: Keys
+    cache: KeyCache
+    compat: str = "lenient"
+
+    def __call__(self, request: Request, named: Named, *, region: str, now: float, body_sha256: str | None = None) -> Known:
+        s3 = named.service in ("s3", "s3control")
+        presented = signature.present(request, s3=s3)
+        if presented is None:
+            return NOBODY
+        signature.check_time(presented, now)
+        signature.check_signed_headers(presented, request)
+        key = self._key(presented, now, s3=s3)
+        signature.verify(
+            presented,
+            request,
+            key.secret,
+            keys=self.cache,
+            s3=s3,
+            body_sha256=body_sha256,
+            bucket=named.bucket,
+            virtual=named.virtual,
+        )
+        if named.service == "s3" and region:
+            signature.check_region(presented, region)
+        return Known(key.caller, _proof(presented, now), presented, key.secret)
+
+    def _key(self, presented: Presented, now: float, *, s3: bool) -> Key:
+        key = self.keys.key(presented.access_key, presented.token, now)
+        if key is None or not key.active:
+            raise _unknown(presented.access_key, s3=s3)
+        if key.token != presented.token:
+            raise ApiError("InvalidToken" if s3 else "InvalidClientTokenId", "The security token does not belong to this key.")
+        if key.expires and now >= key.expires:
+            raise ApiError("ExpiredToken", "The provided token has expired.")
+        return key
+
+
+def _unknown(access_key: str, *, s3: bool) -> ApiError:
+    if s3:
+        return ApiError(
+            "InvalidAccessKeyId", "The access key id does not exist in this world. `atoll env` prints the ones that do.",
+            AWSAccessKeyId=access_key,
+        )
+    return ApiError("InvalidClientTokenId", "The security token included in the request is invalid.")
+
+
+def _proof(presented: Presented, now: float) -> Proof:
+    in_query = presented.where == "query"
+    return Proof(
+        "REST-QUERY-STRING" if in_query else "REST-HEADER",
+        presented.algorithm,
+        int((now - presented.date) * 1000) if in_query and presented.date else None,
+        presented.content_sha256,
+    )

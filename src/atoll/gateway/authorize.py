@@ -1,0 +1,159 @@
+"""May she? Identity and resource policies of one call, put before the evaluator of rules/policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from atoll.domain.call import Caller, Proof
+from atoll.domain.errors import ApiError
+from atoll.domain.message import Request
+from atoll.rules.policy.actions import Need, required
+from atoll.rules.policy.context import RequestContext, request_context
+from atoll.rules.policy.evaluate import evaluate
+from atoll.rules.policy.model import Asked, Attached, Decision, Guarded, Policy
+from atoll.rules.policy.public import PublicAccess, strictest
+
+S3_OBJECT = "arn:aws:s3:::"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What protects one resource: its owner's account, its policy and its public-access block."""
+
+    account: str
+    policy: Attached | None
+    blocks: PublicAccess
+
+
+class Side(Protocol):
+    """A caller's own policies."""
+
+    @property
+    def identity(self) -> Sequence[Attached]: ...
+    @property
+    def boundary(self) -> Policy | None: ...
+    @property
+    def session(self) -> Sequence[Policy]: ...
+
+
+class Authority(Protocol):
+    """What authorisation needs to know; filled by the node from the slices' records."""
+
+    def side(self, caller: Caller) -> Side: ...
+    def bucket(self, name: str) -> Guard | None: ...
+    def access_point(self, arn: str) -> Guard | None: ...
+    def asks_for_tags(self, caller: Caller, bucket: str) -> bool: ...
+    async def tags(self, bucket: str, key: str, version: str | None) -> Mapping[str, str] | None: ...
+
+
+@dataclass(slots=True)
+class Permit:
+    """The permission side of one call: decides, remembers the last decision for the log, words the refusal."""
+
+    authority: Authority
+    request: Request
+    caller: Caller
+    proof: Proof
+    now: float
+    region: str
+    account: str
+    operation: str
+    params: Mapping[str, Any]
+    existing_tags: Mapping[str, str] | None = None
+    decided: list[Mapping[str, str]] = field(default_factory=list)
+
+    def allow(self, action: str, resource: str) -> None:
+        """Raises AccessDenied."""
+        decision = self.decide(action, resource)
+        if not decision.allowed:
+            raise self._refusal(action, resource, decision)
+
+    def may(self, action: str, resource: str) -> bool:
+        return self.decide(action, resource).allowed
+
+    def decide(self, action: str, resource: str) -> Decision:
+        guards = self._guards(resource)
+        side = self.authority.side(self.caller)
+        decision = evaluate(
+            Asked(self.caller, action, guards, self._context(guards[-1].account)),
+            identity=side.identity,
+            boundary=side.boundary,
+            session=side.session,
+        )
+        self.decided.append(
+            {"action": action, "resource": resource, "outcome": decision.outcome, "reason": decision.reason,
+             "statement": decision.statement}
+        )  # fmt: skip
+        return decision
+
+    def _context(self, account: str) -> RequestContext:
+        onward = self.request.onward
+        return request_context(
+            request=self.request,
+            caller=self.caller,
+            proof=self.proof,
+            now=self.now,
+            region=self.region,
+            resource_account=account,
+            params=self.params,
+            operation=self.operation,
+            access_point=onward.access_point if onward else "",
+            access_point_account=onward.access_point_account if onward else "",
+            existing_tags=self.existing_tags,
+        )
+
+    def _guards(self, resource: str) -> tuple[Guarded, ...]:
+        """The policies that protect a resource: of the bucket, and of the access point it is reached through. Each is
+        judged with its own ARN (mrap.md, section 8)."""
+        unguarded = (Guarded(resource, self.account),)
+        if not resource.startswith(S3_OBJECT):
+            return unguarded
+        bucket, _, key = resource.removeprefix(S3_OBJECT).partition("/")
+        guard = self.authority.bucket(bucket)
+        if guard is None:
+            return unguarded
+        onward = self.request.onward
+        if onward is None or not onward.access_point or onward.bucket != bucket:
+            return (_guarded(resource, guard, guard.blocks),)
+        point = self.authority.access_point(onward.access_point)
+        if point is None:
+            raise ApiError("NoSuchMultiRegionAccessPoint", "The access point was deleted meanwhile.")
+        blocks = strictest(guard.blocks, point.blocks)
+        arn = f"{onward.access_point}/object/{key}" if key else onward.access_point
+        return (_guarded(arn, point, blocks), _guarded(resource, guard, blocks))
+
+    def _refusal(self, action: str, resource: str, decision: Decision) -> ApiError:
+        if self.caller.account != self.account:
+            return ApiError("AccessDenied", "Access Denied")
+        how = "an explicit deny" if decision.outcome == "ExplicitlyDenied" else "no policy that allows it"
+        return ApiError(
+            "AccessDenied",
+            f"User: {self.caller.arn} is not authorized to perform: {action} on resource: {resource}: {how} "
+            f"({decision.statement or decision.reason}).",
+        )
+
+
+def _guarded(arn: str, guard: Guard, blocks: PublicAccess) -> Guarded:
+    return Guarded(arn, guard.account, guard.policy, restrict_public=blocks.restrict_public_buckets)
+
+
+def authorize(
+    permit: Permit, service: str, *, bucket: str, key: str, headers: Mapping[str, str], source: tuple[str, str, str] | None
+) -> None:
+    """Check every action that the operation needs. Raises AccessDenied."""
+    needs: Sequence[Need] = required(
+        service,
+        permit.operation,
+        permit.params,
+        bucket=bucket,
+        key=key,
+        version=bool(permit.params.get("VersionId")),
+        account=permit.account,
+        headers=headers,
+        source=source,
+    )
+    for need in needs:
+        permit.allow(need.action, need.resource)
+

@@ -1,0 +1,275 @@
+"""What happens to a request that enters a place: which region answers it, and under whose name does it travel on?
+
+An access point ends here: the signature is verified in the caller's own place, the nearest healthy active copy is chosen,
+and the request goes on over a warm connection. Anything else is carried to its region as it is; the region verifies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from atoll.domain.arn import access_point_arn
+from atoll.domain.call import Onward
+from atoll.domain.clock import Clock
+from atoll.domain.errors import ApiError, Upstream
+from atoll.domain.message import Request, Response
+from atoll.domain.shapes import Handler
+from atoll.gateway.authenticate import Authenticate, Known
+from atoll.gateway.metrics import Metrics
+from atoll.gateway.payload import checked
+from atoll.gateway.record import Recorder, RequestIds
+from atoll.gateway.region import HOST_ID
+from atoll.rules import signature
+from atoll.rules.checksums import PayloadReader
+from atoll.rules.naming import Named, Scope, named, scope_of
+from atoll.rules.routing import Candidate, Choice
+from atoll.rules.uploads import region_of_upload
+from atoll.wire.codec import Codec
+
+# RFC 9110 section 7.6.1: what one connection says to the next hop only. Framing is made anew on the next connection.
+HOP_HEADERS = frozenset(
+    ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate", "te", "upgrade", "expect")
+)
+FRAMING = frozenset(("transfer-encoding", "content-length"))
+CONTROL = ("s3control", "iam", "sts")
+
+
+class Point(Protocol):
+    """An access point as the data plane needs it."""
+
+    @property
+    def alias(self) -> str: ...
+    @property
+    def account(self) -> str: ...
+    @property
+    def serving(self) -> bool: ...
+    @property
+    def members(self) -> Mapping[str, str]: ...  # region -> bucket
+    @property
+    def dials(self) -> Mapping[str, int]: ...  # region -> 0 or 100
+
+
+class Routing(Protocol):
+    """One place's view of the regions: measured round trips, health, and the choice (rules/routing)."""
+
+    def healthy(self, region: str) -> bool: ...
+    def candidates(self, point: Point) -> list[Candidate]: ...
+    def choose(self, alias: str, candidates: list[Candidate]) -> Choice: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """One place's Handler. `nearest` are the world's regions from here, nearest first; `bucket_region` tells where a bucket
+    lives; `peers` carry requests to the regions over this place's links."""
+
+    place: str
+    nearest: tuple[str, ...]
+    home: str
+    peers: Mapping[str, Handler]
+    points: Callable[[str], Point | None]
+    bucket_region: Callable[[str], str | None]
+    routing: Routing
+    authenticate: Authenticate
+    codec: Codec
+    clock: Clock
+    ids: RequestIds
+    record: Recorder
+    metrics: Metrics
+    compat: str = "lenient"
+
+    async def __call__(self, request: Request) -> Response:
+        log: dict[str, Any] = {}
+        request_id = self.ids.next()
+        scope = scope_of(request.headers.get("authorization", ""), request.query)
+        name = named(request.headers.get("host", ""), request.path, scope)
+        try:
+            response = await self._answer(request, request_id, name, scope, log)
+        except ApiError as error:
+            response = self._fault(request, request_id, error, log)
+        except Upstream as error:
+            log["message"] = str(error)
+            refusal = ApiError("ServiceUnavailable", f"{log.get('region', 'The region')} does not answer ({error}). Try again.")
+            response = self._fault(request, request_id, refusal, log)
+        self._log(request, request_id, response, log)
+        return response
+
+    async def _answer(
+        self, request: Request, request_id: str, name: Named, scope: Scope | None, log: dict[str, Any]
+    ) -> Response:
+        alias = self._alias(name)
+        if alias:
+            return await self._through_point(request, request_id, name, alias, log)
+        region = log["region"] = self.region_for(name, scope)
+        onward = Onward(request.peer, request.secure, place=self.place, request_id=request_id)
+        return await self._carry(region, request, onward, request.target)
+
+    # -- which region
+
+    def region_for(self, name: Named, scope: Scope | None) -> str:
+        """Where a name leads (clients.md, section 2). Raises AccessDenied for a region that is not in the world."""
+        wanted = name.host.region if name.host and name.host.region else scope.region if scope else ""
+        if name.service in CONTROL or name.service != "s3":
+            return self.live(wanted if wanted in self.nearest else "")
+        if (name.host and not name.host.region) or not wanted:
+            located = self.bucket_region(name.bucket) if name.bucket else None
+            return located or self.live(wanted or (self.home if name.host else self.nearest[0]))
+        if wanted not in self.nearest:
+            raise ApiError(
+                "AccessDenied", f"{wanted} is not a region of this world. It has {', '.join(sorted(self.nearest))}."
+            )
+        return wanted
+
+    def live(self, wanted: str) -> str:
+        """The wanted region if it is there and answers, else the nearest that does."""
+        first = wanted or self.home
+        order = [first, *self.nearest] if first in self.nearest else list(self.nearest)
+        return next((region for region in order if self.routing.healthy(region)), order[0])
+
+    # -- access points
+
+    def _alias(self, name: Named) -> str:
+        if name.host is None:
+            return name.bucket if self.compat == "lenient" and name.bucket.endswith(".mrap") else ""
+        if name.host.kind == "access-point":
+            return name.host.alias
+        if name.host.kind == "access-point-path" and self.compat == "strict":
+            raise ApiError("NoSuchMultiRegionAccessPoint", "Path style is served with compat = lenient only.")
+        if name.host.kind == "access-point-path" or (self.compat == "lenient" and name.bucket.endswith(".mrap")):
+            return name.bucket
+        return ""
+
+    async def _through_point(
+        self, request: Request, request_id: str, name: Named, alias: str, log: dict[str, Any]
+    ) -> Response:
+        point = self.points(alias)
+        if point is None or not point.serving:
+            raise ApiError("NoSuchMultiRegionAccessPoint", f"There is no access point {alias} that serves requests.")
+        arn = log["access_point"] = access_point_arn(point.account, alias)
+        known = self._who(request, name)
+        log["caller"] = known.caller.arn
+        choice = self._choose(_upload_id(request.query), point, log)
+        if known.presented is not None:
+            signature.check_region(known.presented, choice.region, any_region=self.compat == "lenient")
+        reader = PayloadReader.of(
+            request.headers,
+            known.presented,
+            known.secret,
+            self.authenticate.cache,
+            of_body=not (_upload_id(request.query) and request.method == "POST"),
+            md5=False,
+        )
+        payload = checked(request.body, reader)
+        payload.raise_late()
+        onward = self._onward(request, request_id, known, arn, point, choice)
+        target = request.target if name.host and name.host.kind == "access-point" else _without_first(request.target)
+        inner = Request(request.method, target, request.headers, payload.body, request.peer, request.secure, request.arrived)
+        return await self._carry(choice.region, inner, onward, target)
+
+    def _who(self, request: Request, name: Named) -> Known:
+        known = self.authenticate(request, name, region="", now=self.clock.now())
+        if known.presented is None:
+            raise ApiError("AccessDenied", "Access points take signed requests only.")
+        if known.presented.algorithm == "AWS":
+            raise ApiError("InvalidRequest", "Access points take AWS4-ECDSA-P256-SHA256 or AWS4-HMAC-SHA256 signatures.")
+        return known
+
+    def _choose(self, upload: str, point: Point, log: dict[str, Any]) -> Choice:
+        """The nearest healthy active copy; parts of an upload follow the region that the upload id names (lenient)."""
+        candidates = self.routing.candidates(point)
+        log["candidates"] = [f"{c.region}:{c.rtt_ms:.1f}ms:{'active' if c.active else 'passive'}" for c in candidates]
+        pinned = region_of_upload(upload) if upload and self.compat == "lenient" else None
+        if pinned is not None and pinned in point.members:
+            choice = Choice(pinned, point.members[pinned], "the upload began there")
+        else:
+            choice = self.routing.choose(point.alias, candidates)
+        log["region"], log["bucket"], log["reason"] = choice.region, choice.bucket, choice.reason
+        return choice
+
+    def _onward(
+        self, request: Request, request_id: str, known: Known, arn: str, point: Point, choice: Choice
+    ) -> Onward:
+        return Onward(
+            request.peer,
+            request.secure,
+            place=self.place,
+            caller=known.caller,
+            proof=known.proof,
+            access_point=arn,
+            access_point_account=point.account,
+            bucket=choice.bucket,
+            request_id=request_id,
+        )
+
+    # -- carrying
+
+    async def _carry(self, region: str, request: Request, onward: Onward, target: str) -> Response:
+        headers = {
+            name: value for name, value in request.headers.items() if name not in HOP_HEADERS and name not in FRAMING
+        }
+        response = await self.peers[region](
+            Request(request.method, target, headers, request.body, arrived=request.arrived, onward=onward)
+        )
+        kept = {name: value for name, value in response.headers.items() if name.lower() not in HOP_HEADERS}
+        if request.method != "HEAD":
+            kept = {name: value for name, value in kept.items() if name.lower() not in FRAMING}
+        return Response(response.status, kept, response.body)
+
+    # -- errors, log
+
+    def _fault(self, request: Request, request_id: str, error: ApiError, log: dict[str, Any]) -> Response:
+        log["error"] = error.code
+        log.setdefault("message", error.message)
+        response = self.codec.fault(
+            error, request_id=request_id, host_id=HOST_ID, resource=request.path, head=request.method == "HEAD"
+        )
+        response.headers.update(error.headers)
+        return response
+
+    def _log(self, request: Request, request_id: str, response: Response, log: Mapping[str, Any]) -> None:
+        seconds = self.clock.monotonic() - request.arrived if request.arrived else 0.0
+        self.metrics.request("entry", request.method, response.status, seconds)
+        self.record.event(
+            {
+                "time": self.clock.now(),
+                "event": "entry",
+                "request_id": request_id,
+                "place": self.place,
+                "method": request.method,
+                "host": request.headers.get("host", ""),
+                "status": response.status,
+                "upstream_request_id": response.headers.get("x-amz-request-id", ""),
+                "ms": round(seconds * 1000, 3),
+                "peer": request.peer,
+                **log,
+            }
+        )
+
+
+def _without_first(target: str) -> str:
+    """/alias/key?query -> /key?query."""
+    path, mark, query = target.partition("?")
+    return f"/{path.removeprefix('/').partition('/')[2]}{mark}{query}"
+
+
+def _upload_id(query: str) -> str:
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        if name == "uploadId":
+            return value
+    return ""
+
+
+def refuse_names(codec: Codec, ids: RequestIds, regions: tuple[str, ...]) -> Handler:
+    """The Handler behind a CONNECT to a name that is not ours: a refusal that a client can show (clients.md, section 2)."""
+
+    async def refuse(request: Request) -> Response:
+        error = ApiError(
+            "AccessDenied",
+            f"{request.headers.get('host', '')} is not a name of this world (regions: {', '.join(regions)}); "
+            "nothing is passed on to the outside.",
+        )
+        return codec.fault(error, request_id=ids.next(), host_id=HOST_ID, resource=request.path, head=request.method == "HEAD")
+
+    return refuse

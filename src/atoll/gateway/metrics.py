@@ -1,0 +1,86 @@
+"""How much, how fast, how often refused? Counters of one process in Prometheus' text format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+LABELS_MAX = 2000  # label sets kept; more are counted as "other"
+
+Gauge = tuple[str, str, dict[str, str], float]  # name, help, labels, value
+
+
+class Metrics:
+    """Plain integers on the data path; Prometheus' objects are built when somebody asks."""
+
+    def __init__(self, process: str) -> None:
+        self._process = process
+        self._requests: dict[tuple[str, str, int], int] = {}
+        self._times: dict[tuple[str, str], list[float]] = {}
+        self._bytes = {"in": 0, "out": 0}
+        self._gauges: list[Callable[[], Iterable[Gauge]]] = []
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
+
+    def request(self, service: str, operation: str, status: int, seconds: float) -> None:
+        key = (service, operation, status)
+        if key not in self._requests and len(self._requests) >= LABELS_MAX:
+            key = (service, "other", status)
+        self._requests[key] = self._requests.get(key, 0) + 1
+        slots = self._times.setdefault((service, key[1]), [0.0] * (len(BUCKETS_S) + 2))
+        slots[-1] += seconds
+        for index, bound in enumerate(BUCKETS_S):
+            if seconds <= bound:
+                slots[index] += 1
+                return
+        slots[-2] += 1
+
+    def moved(self, direction: str, size: int) -> None:
+        self._bytes[direction] += size
+
+    def gauges(self, source: Callable[[], Iterable[Gauge]]) -> None:
+        """Add a source that is asked at scrape time."""
+        self._gauges.append(source)
+
+    def collect(self) -> Iterable[Metric]:
+        """What prometheus-client calls at scrape time."""
+        requests = CounterMetricFamily(
+            "atoll_requests", "Requests answered.", labels=["process", "service", "operation", "status"]
+        )
+        for (service, operation, status), count in self._requests.items():
+            requests.add_metric([self._process, service, operation, str(status)], count)
+        yield requests
+        yield from self._histogram()
+        moved = CounterMetricFamily("atoll_bytes", "Bytes of bodies.", labels=["process", "direction"])
+        for direction, count in self._bytes.items():
+            moved.add_metric([self._process, direction], count)
+        yield moved
+        yield from self._collect_gauges()
+
+    def _histogram(self) -> Iterable[Metric]:
+        times = HistogramMetricFamily(
+            "atoll_request_seconds", "Time from the request's head to its answer.", labels=["process", "service", "operation"]
+        )
+        for (service, operation), slots in self._times.items():
+            total, rows = 0.0, []
+            for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), slots[:-1], strict=True):
+                total += count
+                rows.append((bound, total))
+            times.add_metric([self._process, service, operation], rows, slots[-1])
+        yield times
+
+    def _collect_gauges(self) -> Iterable[Metric]:
+        families: dict[str, GaugeMetricFamily] = {}
+        for name, text, labels, value in (gauge for source in self._gauges for gauge in source()):
+            family = families.get(name)
+            if family is None:
+                family = families[name] = GaugeMetricFamily(name, text, labels=["process", *labels])
+            family.add_metric([self._process, *labels.values()], value)
+        yield from families.values()
+
+    def text(self) -> bytes:
+        """The page at /_atoll/metrics."""
+        return generate_latest(self.registry)

@@ -1,0 +1,53 @@
+"""How is this process? Health and metrics for whoever asks a process directly, not through an AWS name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from atoll.domain.message import Body, Request, Response
+from atoll.domain.shapes import Handler
+from atoll.gateway.metrics import Metrics
+from atoll.rules.naming import is_literal, without_port
+
+HEALTH = "/_atoll/health"
+METRICS = "/_atoll/metrics"
+ACTION_MAX_BYTES = 64 * 1024
+
+Action = Callable[[bytes], Awaitable[bytes]]
+
+
+class Observed:
+    """A Handler around another: answers /_atoll/health and /_atoll/metrics on plain addresses.
+
+    `actions` are for this world's own processes only: path -> what to do with the body of a POST under an envelope.
+    """
+
+    def __init__(
+        self,
+        inner: Handler,
+        metrics: Metrics,
+        health: Callable[[], Mapping[str, Any]],
+        actions: Mapping[str, Action] | None = None,
+    ) -> None:
+        self._actions = dict(actions or {})
+        self._inner = inner
+        self._metrics = metrics
+        self._health = health
+
+    async def __call__(self, request: Request) -> Response:
+        if request.path.startswith("/_atoll/") and is_literal(without_port(request.headers.get("host", ""))):
+            action = self._actions.get(request.path)
+            if action is not None and request.method == "POST" and request.onward is not None:
+                told = await action(await request.body.read_small(ACTION_MAX_BYTES))
+                return Response(200, {"content-type": "application/json"}, Body.of(told))
+            return self._answer(request.path)
+        return await self._inner(request)
+
+    def _answer(self, path: str) -> Response:
+        if path == HEALTH:
+            return Response(200, {"content-type": "application/json"}, Body.of(json.dumps(self._health()).encode() + b"\n"))
+        if path == METRICS:
+            return Response(200, {"content-type": "text/plain; version=0.0.4; charset=utf-8"}, Body.of(self._metrics.text()))
+        return Response(404, {"content-type": "text/plain"}, Body.of(f"There are {HEALTH} and {METRICS}.\n".encode()))

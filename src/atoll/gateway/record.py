@@ -1,0 +1,76 @@
+"""What happened? One wide event per request and per background step, as JSON lines; secrets never.
+
+Lines are gathered and written a few times a second: an event that a crash loses is a line of log, never data.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+LINES_MAX = 10_000  # gathered lines; beyond that they are written at once
+LOG_MAX_BYTES = 64 * 1024 * 1024  # then the file becomes NAME.1 and a new one begins
+FLUSH_S = 0.2  # the node flushes this often
+
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class Recorder:
+    """A log of one process. `event` is cheap; `flush` writes."""
+
+    def __init__(self, path: Path | None, process: str) -> None:
+        self._path = path
+        self._process = process
+        self._lines: list[bytes] = []
+
+    def event(self, facts: Mapping[str, Any]) -> None:
+        self._lines.append(_encode({"process": self._process, **facts}))
+        if len(self._lines) >= LINES_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has gathered. A log that cannot be written (disk full) is dropped: requests go on."""
+        if not self._lines:
+            return
+        lines, self._lines = self._lines, []
+        if self._path is None:
+            return
+        try:
+            self._turn()
+            with self._path.open("ab") as file:
+                file.write(b"\n".join(lines) + b"\n")
+        except OSError:
+            return
+
+    def _turn(self) -> None:
+        if self._path is not None and self._path.exists() and self._path.stat().st_size > LOG_MAX_BYTES:
+            self._path.rename(self._path.with_name(self._path.name + ".1"))
+
+
+def find(logs: Path, request_id: str) -> Iterator[dict[str, Any]]:
+    """All events of one request, from every process of a world, in the order of their time."""
+    wanted = request_id.encode()
+    found: list[dict[str, Any]] = []
+    for path in sorted(logs.glob("*.jsonl*")):
+        with path.open("rb") as file:
+            found += [msgspec.json.decode(line) for line in file if wanted in line]
+    yield from sorted(
+        (event for event in found if request_id in (event.get("request_id"), event.get("entry_request_id"))),
+        key=lambda event: float(event.get("time", 0)),
+    )
+
+
+class RequestIds:
+    """Sixteen hex digits, unique in a world: 32 random bits of the process, then a count."""
+
+    def __init__(self, start: bytes | None = None) -> None:
+        self._prefix = (start or os.urandom(4)).hex().upper()
+        self._count = itertools.count(1)
+
+    def next(self) -> str:
+        return f"{self._prefix}{next(self._count):08X}"

@@ -1,0 +1,280 @@
+"""What happens to every API request of a region, as one visible list.
+
+name -> authenticate -> route -> payload -> read -> authorize -> operate -> write -> log
+
+A stage either adds to the Exchange or raises ApiError; the error is written once, here, in the service's own form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from atoll.domain.call import Answer, Call
+from atoll.domain.clock import Clock
+from atoll.domain.errors import ApiError, Upstream, not_implemented
+from atoll.domain.message import EMPTY, Request, Response
+from atoll.gateway.authenticate import NOBODY, Authenticate, Known
+from atoll.gateway.authorize import Authority, Permit, authorize
+from atoll.gateway.metrics import Metrics
+from atoll.gateway.pace import Pace
+from atoll.gateway.payload import NO_PAYLOAD, Payload, checked
+from atoll.gateway.record import Recorder, RequestIds
+from atoll.gateway.slices import Slice, operate
+from atoll.rules.accesspoint import check_operation
+from atoll.rules.checksums import PayloadReader, has_nothing
+from atoll.rules.copysource import parse as parse_copy_source
+from atoll.rules.naming import Named, named, scope_of
+
+QUERY_SERVICES = ("iam", "sts")  # the operation stands in the body, so the body is read first
+UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
+FORM_MAX_BYTES = 256 * 1024  # IAM: the largest document is a policy of 10 KB, percent-encoded
+HASHED = frozenset(("PutObject", "UploadPart"))  # operations whose ETag is the MD5 of what they carry
+HOST_ID = "YXRvbGw="  # x-amz-id-2: which host answered; the log knows more
+
+Receive = Callable[[Call, str, str], Awaitable[Answer]]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request on its way through the stages."""
+
+    request: Request
+    request_id: str
+    now: float
+    named: Named
+    part: Slice | None = None
+    known: Known = NOBODY
+    operation: str = "-"
+    bucket: str = ""
+    key: str = ""
+    permit: Permit | None = None
+    log: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Gateway:
+    """A region's Handler. `receive` takes replicas from other regions."""
+
+    region: str
+    account: str
+    slices: Mapping[str, Slice]
+    authenticate: Authenticate
+    authority: Authority
+    receive: Receive
+    clock: Clock
+    ids: RequestIds
+    record: Recorder
+    metrics: Metrics
+    pace: Pace
+    compat: str = "lenient"
+
+    async def __call__(self, request: Request) -> Response:
+        x = self._begin(request)
+        try:
+            response = await self._answer(x)
+        except ApiError as error:
+            response = self._fault(x, error)
+        except Upstream as error:
+            response = self._fault(x, ApiError("ServiceUnavailable", f"{error}. Try again."))
+        except Exception:  # noqa: BLE001 - our own fault: said once, here, with the trace in the log and no word of it to the client
+            x.log["trace"] = traceback.format_exc()
+            response = self._fault(x, ApiError("InternalError", "We encountered an internal error. Please try again."))
+        self._log(x, response)
+        return response
+
+    def _begin(self, request: Request) -> Exchange:
+        headers = request.headers
+        scope = scope_of(headers.get("authorization", ""), request.query)
+        onward = request.onward
+        name = named(headers.get("host", ""), request.path, scope)
+        if onward is not None and onward.bucket:
+            name = Named("s3", f"/{onward.bucket}{request.path}", onward.bucket, virtual=True, host=name.host)
+        return Exchange(request, self.ids.next(), self.clock.now(), name)
+
+    async def _answer(self, x: Exchange) -> Response:
+        request = x.request
+        if request.onward is not None and request.onward.replica:
+            return await self._replica(x)
+        part = x.part = self._slice(x.named)
+        document = await self._form(x)
+        x.known = self._who(x, document)
+        route = part.codec.route(request.method, x.named.path, request.query, request.headers, document)
+        x.operation = route.operation
+        part.operation(route.operation)
+        if request.onward is not None and request.onward.access_point:
+            check_operation(route.operation, self.compat)
+        payload = self._payload(x)
+        if part.codec.streams(route.operation):
+            _check_length(request)
+        elif part.service not in QUERY_SERVICES:
+            document = await payload.document()
+        params = part.codec.read(route, request, document, payload.body)
+        part.check_members(route.operation, params)
+        call = self._call(x, params, payload)
+        await self._authorize(x, params)
+        payload.raise_late()
+        answer = await operate(part, call, params)
+        x.log.update(call.log)
+        path = "mrap" if request.onward is not None and request.onward.access_point else "single"
+        await self.pace.hold(x.operation, path, request.arrived)
+        return self._write(x, part, answer)
+
+    # -- name
+
+    def _slice(self, name: Named) -> Slice:
+        part = self.slices.get(name.service)
+        if part is None:
+            raise not_implemented(f"the service {name.service}")
+        return part
+
+    # -- authenticate
+
+    async def _form(self, x: Exchange) -> bytes:
+        if x.named.service not in QUERY_SERVICES:
+            return b""
+        return await x.request.body.read_small(FORM_MAX_BYTES)
+
+    def _who(self, x: Exchange, document: bytes) -> Known:
+        onward = x.request.onward
+        if onward is not None and onward.caller is not None:
+            return Known(onward.caller, onward.proof)
+        digest = hashlib.sha256(document).hexdigest() if x.named.service in QUERY_SERVICES else None
+        return self.authenticate(x.request, x.named, region=self.region, now=x.now, body_sha256=digest)
+
+    # -- payload
+
+    def _payload(self, x: Exchange) -> Payload:
+        request, presented = x.request, x.known.presented
+        mode = presented.content_sha256 if presented else request.headers.get("x-amz-content-sha256", UNSIGNED_PAYLOAD)
+        if x.named.service in QUERY_SERVICES or has_nothing(mode, request.headers):
+            return NO_PAYLOAD
+        trusted = request.onward is not None and request.onward.caller is not None
+        reader = PayloadReader.of(
+            request.headers,
+            presented,
+            x.known.secret,
+            self.authenticate.cache,
+            framed=not trusted,
+            of_body=x.operation != "CompleteMultipartUpload",
+            md5=x.operation in HASHED,
+        )
+        return checked(request.body, reader)
+
+    # -- authorize
+
+    def _call(self, x: Exchange, params: Mapping[str, Any], payload: Payload) -> Call:
+        x.bucket, x.key = params.get("Bucket") or "", params.get("Key") or ""
+        permit = x.permit = Permit(
+            self.authority,
+            x.request,
+            x.known.caller,
+            x.known.proof,
+            x.now,
+            self.region,
+            self.account,
+            x.operation,
+            params,
+        )
+        return Call(
+            x.named.service,
+            x.operation,
+            x.request,
+            x.known.caller,
+            x.now,
+            self.region,
+            self.account,
+            x.request_id,
+            payload.body,
+            permit.allow,
+            permit.may,
+            payload.check,
+            x.log,
+        )
+
+    async def _authorize(self, x: Exchange, params: Mapping[str, Any]) -> None:
+        if x.permit is None:
+            raise AssertionError("a call has a permit")
+        if x.key and self.authority.asks_for_tags(x.known.caller, x.bucket):
+            x.permit.existing_tags = await self.authority.tags(x.bucket, x.key, params.get("VersionId"))
+        copied = params.get("CopySource")
+        source = parse_copy_source(copied) if isinstance(copied, str) else None
+        authorize(
+            x.permit,
+            x.named.service,
+            bucket=x.bucket,
+            key=x.key,
+            headers=x.request.headers,
+            source=(source.bucket, source.key, source.version or "") if source else None,
+        )
+
+    # -- copies from other regions
+
+    async def _replica(self, x: Exchange) -> Response:
+        x.part, x.operation = self.slices["s3"], "ReplicateObject"
+        x.known = self._who(x, b"")
+        route = x.part.codec.route("PUT", x.request.path, "", {})
+        x.bucket, x.key = route.labels["Bucket"], route.labels["Key"]
+        call = self._call(x, {"Bucket": x.bucket, "Key": x.key}, Payload(x.request.body))
+        answer = await self.receive(call, x.bucket, x.key)
+        return Response(answer.status or 200, dict(answer.headers))
+
+    # -- write, log
+
+    def _write(self, x: Exchange, part: Slice, answer: Answer) -> Response:
+        response = part.codec.write(x.operation, answer, x.request_id)
+        response.headers["x-amz-request-id"] = x.request_id
+        response.headers["x-amz-id-2"] = HOST_ID
+        if x.request.method == "HEAD" and response.body.length:
+            response.headers.setdefault("content-length", str(response.body.length))
+            response.body = EMPTY
+        return response
+
+    def _fault(self, x: Exchange, error: ApiError) -> Response:
+        part = x.part or self.slices["s3"]
+        x.log["error"], x.log["message"] = error.code, error.message
+        response = part.codec.fault(
+            error, request_id=x.request_id, host_id=HOST_ID, resource=x.request.path, head=x.request.method == "HEAD"
+        )
+        response.headers.update(error.headers)
+        return response
+
+    def _log(self, x: Exchange, response: Response) -> None:
+        request, onward = x.request, x.request.onward
+        seconds = self.clock.monotonic() - request.arrived if request.arrived else 0.0
+        self.metrics.request(x.named.service, x.operation, response.status, seconds)
+        size_in, size_out = request.body.length or 0, response.body.length or 0
+        self.metrics.moved("in", size_in)
+        self.metrics.moved("out", size_out)
+        event: dict[str, Any] = {
+            "time": x.now,
+            "event": "request",
+            "request_id": x.request_id,
+            "service": x.named.service,
+            "operation": x.operation,
+            "region": self.region,
+            "caller": x.known.caller.arn or x.known.caller.kind,
+            "bucket": x.bucket,
+            "key": x.key,
+            "status": response.status,
+            "bytes_in": size_in,
+            "bytes_out": size_out,
+            "ms": round(seconds * 1000, 3),
+            "peer": request.peer,
+        }
+        if onward is not None:
+            event["place"], event["entry_request_id"] = onward.place, onward.request_id
+            if onward.access_point:
+                event["access_point"] = onward.access_point
+        if x.permit is not None and x.permit.decided:
+            event["decided"] = x.permit.decided
+        event.update(x.log)
+        self.record.event(event)
+
+
+def _check_length(request: Request) -> None:
+    if "content-length" not in request.headers and "transfer-encoding" not in request.headers:
+        raise ApiError("MissingContentLength", "You must provide the Content-Length HTTP header.")

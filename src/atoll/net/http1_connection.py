@@ -1,0 +1,354 @@
+"""What happens on one HTTP/1.1 connection: read, answer in order, keep or close?
+
+The protocol object hears from the transport and fills a queue; one task takes from the queue and answers. So requests that
+were sent ahead are answered in order, and a handler runs inside a task, where waiting, timeouts and cancellation work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol, cast
+from xml.sax.saxutils import escape
+
+from atoll.domain.clock import Clock
+from atoll.domain.errors import ApiError, Incomplete, Upstream
+from atoll.domain.limits import MiB
+from atoll.domain.message import Body, Request, Response
+from atoll.domain.shapes import Handler
+from atoll.net.http1_read import Exchange, Refusal, RequestReader, Takeover
+from atoll.net.http1_write import ONE_WRITE_BYTES, Outlet, Stamp, response_head, send_stream, sends_body
+from atoll.net.tunnel import Connect, Tunnel
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+LINGER_MAX_BYTES = 16 * MiB  # thrown away from a client that goes on sending to a connection that we end
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one connection may ask of us. All of them are ours."""
+
+    keep_alive_s: float = 75  # idle between two requests
+    head_s: float = 30  # from the first byte of a request to the end of its headers
+    body_idle_s: float = 60  # without one byte of a body that we want to read
+    write_idle_s: float = 120  # without the client taking a byte of an answer
+    linger_s: float = 2  # a client may still read our last answer before the connection goes
+    discard_bytes: int = 1 * MiB  # of a body that the handler did not want; beyond, closing is cheaper
+    ahead: int = 64  # requests sent ahead before we stop reading
+
+
+class Home(Protocol):
+    """What a connection needs of its server."""
+
+    handler: Handler
+    connect: Connect | None
+    clock: Clock
+    limits: Limits
+    stamp: Stamp
+    leaving: bool
+    on_bug: Callable[[Request | None, Exception], None]
+
+    def opened(self, connection: Connection, serve: Callable[[], Awaitable[None]]) -> None: ...
+
+    def closed(self, connection: Connection) -> None: ...
+
+
+class Connection(asyncio.Protocol):
+    """One client. `deadline` (monotonic) is when patience ends; the server looks at it once a second."""
+
+    def __init__(self, home: Home, *, secure: bool, peer: str = "") -> None:
+        self._home = home
+        self._secure = secure
+        self._peer = peer
+        self._queue: deque[Exchange | Takeover | Refusal] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._answering = False
+        self._deaf = False
+        self._no_more = False
+        self._halts = 0
+        self._lingered = 0
+        self._in_head = False
+        self._half_closed = False
+        self._lingering = False
+        self.deadline = inf
+
+    # ---- the transport speaks
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's do not say that they are
+        self._outlet = Outlet(self._transport)
+        if not self._peer:
+            name = transport.get_extra_info("peername")
+            self._peer = name[0] if isinstance(name, tuple) else "127.0.0.1"
+        self._reader = RequestReader(self, self._arrived, peer=self._peer, secure=self._secure)
+        self.deadline = self._now() + self._home.limits.keep_alive_s
+        self._home.opened(self, self._serve)
+
+    def data_received(self, data: bytes) -> None:
+        if self._deaf:
+            self._overheard(data)
+            return
+        now = self._now()
+        try:
+            self._reader.feed(data, now)
+        except Refusal as refusal:
+            self._refuse(refusal)
+        if self._reader.ended:
+            self._no_more = self._deaf = not self._reader.in_body
+        self._set_deadline(now)
+
+    def eof_received(self) -> bool:
+        """Half-closed: who asked may still be listening."""
+        self._half_closed = self._deaf = self._no_more = True
+        self._break_body(Incomplete("The client stopped sending inside a body."))
+        self._wake()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._outlet.lose()
+        self._deaf = self._no_more = True
+        self._break_body(Incomplete("The client's connection broke inside a body."))
+        self._wake()
+
+    def pause_writing(self) -> None:
+        self._outlet.pause()
+        self.deadline = self._now() + self._home.limits.write_idle_s
+
+    def resume_writing(self) -> None:
+        self._outlet.resume()
+        self._set_deadline(self._now())
+
+    # ---- reading
+
+    def _now(self) -> float:
+        return self._home.clock.monotonic()
+
+    def _arrived(self, item: Exchange | Takeover) -> None:
+        if isinstance(item, Takeover):
+            if self._home.connect is None:
+                raise Refusal(405, "MethodNotAllowed", "This server is no proxy.")
+            self._transport.pause_reading()
+        elif item.inbound is not None and item.expect and not item.inbound.received:
+            item.inbound.at_first_read(self._continue)
+        self._queue.append(item)
+        if len(self._queue) == self._home.limits.ahead:
+            self.halt()
+        self._wake()
+
+    def _overheard(self, data: bytes) -> None:
+        self._lingered += len(data)
+        if self._queue and isinstance(self._queue[-1], Takeover):
+            self._queue[-1].rest += data
+        elif self._lingered > LINGER_MAX_BYTES:
+            self._transport.abort()
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self._deaf = self._no_more = True
+        self._break_body(ApiError("IncompleteBody", refusal.message))
+        self._queue.append(refusal)
+        self._wake()
+
+    def _break_body(self, error: Exception) -> None:
+        inbound = self._reader.inbound
+        if inbound is not None:
+            inbound.fail(error)
+
+    def _continue(self) -> None:
+        """The handler wants the body: now, and only now, is the client asked for it (RFC 9110 §10.1.1)."""
+        if not self._outlet.lost and not self._transport.is_closing():
+            self._transport.write(CONTINUE)
+        self.deadline = self._now() + self._home.limits.body_idle_s
+
+    def halt(self) -> None:
+        self._halts += 1
+        if self._halts == 1:
+            self._transport.pause_reading()
+            self.deadline = inf
+
+    def flow(self) -> None:
+        self._halts -= 1
+        if self._halts == 0 and not self._outlet.lost:
+            self._transport.resume_reading()
+            self._in_head = False
+            self._set_deadline(self._now())
+
+    # ---- patience
+
+    def _set_deadline(self, now: float) -> None:
+        limits, reader = self._home.limits, self._reader
+        if self._outlet.full or self._halts:
+            return
+        if reader.in_head:
+            if not self._in_head:  # bytes that trickle do not buy time
+                self._in_head = True
+                self.deadline = now + limits.head_s
+            return
+        self._in_head = False
+        if reader.in_body and not (reader.inbound is not None and reader.inbound.unasked):
+            self.deadline = now + limits.body_idle_s
+        else:
+            self.deadline = inf if self._answering or self._queue else now + limits.keep_alive_s
+
+    def expire(self) -> None:
+        """The deadline is over: say so to who has begun to speak, leave the others quietly."""
+        self.deadline = inf
+        late = Refusal(400, "RequestTimeout", "Your socket connection to the server was not read from or written to in time.")
+        if self._lingering:
+            self._lingering = False
+            self._wake()
+        elif self._outlet.full or self._deaf:
+            self._outlet.break_off()
+        elif self._reader.inbound is not None:
+            self._break_body(ApiError("RequestTimeout", late.message))
+            self._deaf = self._no_more = True
+            self._wake()
+        elif self._reader.in_head or self._reader.in_body:
+            self._refuse(late)
+        else:
+            self._deaf = self._no_more = True
+            self._wake()
+
+    def leave(self) -> None:
+        """The server goes: finish what was begun, take nothing new."""
+        if not self._answering and not self._queue and not self._reader.in_body:
+            self._deaf = self._no_more = True
+            self._wake()
+
+    def abort(self) -> None:
+        self._outlet.break_off()
+
+    # ---- answering
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _next(self) -> Exchange | Takeover | Refusal | None:
+        while not self._queue:
+            if self._no_more or self._outlet.lost:
+                return None
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        item = self._queue.popleft()
+        if len(self._queue) == self._home.limits.ahead - 1:
+            self.flow()
+        return item
+
+    async def _serve(self) -> None:
+        try:
+            while (item := await self._next()) is not None:
+                self._answering = True
+                if isinstance(item, Takeover):
+                    await self._hand_over(item)
+                    return
+                if not await self._one(item):
+                    await self._linger(item)
+                    break
+                self._answering = False
+                self._set_deadline(self._now())
+            self._transport.close()
+        except Incomplete:
+            self._outlet.break_off()
+        finally:
+            self._home.closed(self)
+            self._reader.close()
+
+    async def _hand_over(self, item: Takeover) -> None:
+        assert self._home.connect is not None
+        self.deadline = inf
+        tunnel = Tunnel(self._transport, item.host, item.port, headers=item.headers, peer=self._peer, rest=item.rest)
+        try:
+            await self._home.connect(tunnel)
+        except Upstream:
+            self._outlet.break_off()
+        except Exception as bug:  # noqa: BLE001 - the last place that can report it
+            self._home.on_bug(None, bug)
+            self._outlet.break_off()
+
+    async def _one(self, item: Exchange | Refusal) -> bool:
+        """Answer one; True when another may follow."""
+        if isinstance(item, Refusal):
+            await self._send(error_response(item.status, item.code, item.message), "GET", keep=False, chunkable=False)
+            return False
+        response = await self._ask(item.request)
+        keep = item.keep and not self._home.leaving and not (self._no_more and not self._queue) and self._reusable(item)
+        await self._send(response, item.request.method, keep=keep, chunkable=not item.old)
+        return keep and await self._skip(item)
+
+    async def _ask(self, request: Request) -> Response:
+        try:
+            return await self._home.handler(request)
+        except Upstream as fault:
+            if self._outlet.lost:
+                raise Incomplete("The client went before it had its answer.") from fault
+            return error_response(503, "ServiceUnavailable", "Please reduce your request rate.")
+        except Exception as bug:  # noqa: BLE001 - the last place that can answer; it is reported
+            self._home.on_bug(request, bug)
+            return error_response(500, "InternalError", "We encountered an internal error. Please try again.")
+
+    def _reusable(self, item: Exchange) -> bool:
+        inbound = item.inbound
+        if inbound is None or inbound.complete or inbound.unasked:
+            return True
+        return not inbound.over and (inbound.remaining or 0) <= self._home.limits.discard_bytes
+
+    async def _skip(self, item: Exchange) -> bool:
+        """Get past a body that the handler did not want."""
+        inbound = item.inbound
+        if inbound is None or inbound.complete:
+            return True
+        if inbound.unasked:  # the client knows the outcome before it sent: the next bytes are a request line (botocore)
+            self._reader.reset()
+            return True
+        return await inbound.discard(self._home.limits.discard_bytes)
+
+    async def _send(self, response: Response, method: str, *, keep: bool, chunkable: bool) -> None:
+        body, outlet = response.body, self._outlet
+        try:
+            head = response_head(response, self._home.stamp, method=method, keep=keep, chunkable=chunkable)
+        except ValueError as bug:
+            self._home.on_bug(None, bug)
+            raise Incomplete("The answer cannot be written.") from bug
+        if not sends_body(response.status, method):
+            outlet.write(head)
+        elif body.small is not None and len(body.small) <= ONE_WRITE_BYTES:
+            outlet.write(head + body.small)
+        else:
+            outlet.write(head)
+            await self._stream(body, chunked=chunkable and body.length is None)
+        if outlet.full:
+            await outlet.drain()
+
+    async def _stream(self, body: Body, *, chunked: bool) -> None:
+        try:
+            await send_stream(self._outlet, body, chunked=chunked)
+        except Incomplete:
+            raise
+        except Exception as error:
+            if not isinstance(error, (Upstream, ApiError)):
+                self._home.on_bug(None, error)
+            raise Incomplete("The body of an answer broke.") from error
+
+    async def _linger(self, item: Exchange | Refusal) -> None:
+        """Our last word must arrive: a socket closed with unread bytes sends RST, which destroys what the client has not read."""
+        await self._outlet.flush()
+        inbound = None if isinstance(item, Refusal) else item.inbound
+        if isinstance(item, Exchange) and (inbound is None or inbound.complete):
+            return
+        self._deaf = self._lingering = True
+        self.deadline = self._now() + self._home.limits.linger_s
+        self._outlet.end()
+        if inbound is not None and not inbound.over:
+            self._reader.reset()
+        while self._lingering and not self._half_closed and not self._outlet.lost:
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+
+
+def error_response(status: int, code: str, message: str) -> Response:
+    """An answer for what never became a request, or broke us: in the form in which S3 clients read errors."""
+    document = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{escape(message)}</Message></Error>'
+    return Response(status, {"Content-Type": "application/xml"}, Body.of(document.encode()))

@@ -1,0 +1,87 @@
+"""Which sockets do we listen on and call from?"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+
+from atoll.domain.errors import Upstream
+
+BACKLOG = 1024  # connections that the kernel keeps for us until we accept
+FREE_BLOCK_TRIES = 200  # starting ports tried before free_block gives up
+
+# Connects a protocol to its peer and returns once it may write. Raises Upstream.
+Dial = Callable[[asyncio.BaseProtocol], Awaitable[None]]
+
+
+def bound(host: str, port: int = 0, *, backlog: int = BACKLOG) -> socket.socket:
+    """A listening socket, not yet served: it can be handed to a forked process. Port 0 takes a free one. Raises OSError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # no SO_REUSEPORT: a stale twin would take part of the connections (performance.md, lesson 18)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it on Linux
+        sock.setblocking(False)
+        sock.bind((host, port))
+        sock.listen(backlog)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def port_of(sock: socket.socket) -> int:
+    return int(sock.getsockname()[1])
+
+
+def bound_block(host: str, first: int, count: int) -> list[socket.socket]:
+    """`count` listening sockets on consecutive ports from `first` on. Raises OSError (EADDRINUSE names the taken port)."""
+    taken: list[socket.socket] = []
+    try:
+        taken.extend(bound(host, port) for port in range(first, first + count))
+    except OSError as error:
+        for sock in taken:
+            sock.close()
+        raise OSError(error.errno, f"port {first + len(taken)}: {error.strerror}") from error
+    return taken
+
+
+def free_block(host: str, first: int, count: int) -> list[socket.socket]:
+    """`bound_block` from `first`, or from the first higher place where all of it is free."""
+    for start in range(first, min(first + FREE_BLOCK_TRIES * count, 65536 - count), count):
+        try:
+            return bound_block(host, start, count)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+    raise OSError(errno.EADDRINUSE, f"no {count} free ports in a row from {first}")
+
+
+async def accept(sockets: Iterable[socket.socket], factory: Callable[[], asyncio.BaseProtocol]) -> list[asyncio.Server]:
+    """Serve `factory` on sockets that are bound already."""
+    loop = asyncio.get_running_loop()
+    return [await loop.create_server(factory, sock=sock, backlog=BACKLOG) for sock in sockets]
+
+
+def no_delay(transport: asyncio.BaseTransport) -> None:
+    """Nagle cost 88 ms per call in one server (performance.md, lesson 17)."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def dial(host: str, port: int) -> Dial:
+    """Call one address."""
+
+    async def call(protocol: asyncio.BaseProtocol) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            transport, _ = await loop.create_connection(lambda: protocol, host, port)
+        except OSError as error:
+            raise Upstream(f"{host}:{port} cannot be reached: {error}") from error
+        no_delay(transport)
+
+    return call

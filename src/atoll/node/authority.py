@@ -1,0 +1,76 @@
+"""Where does authorisation find its policies? In the slices' records, parsed once for as long as a record lives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from atoll.domain.call import Caller
+from atoll.domain.limits import BUCKETS_MAX
+from atoll.domain.objects import Key
+from atoll.domain.shapes import Store
+from atoll.gateway.authorize import Guard, Side
+from atoll.rules.policy.model import Attached
+from atoll.rules.policy.parse import parse
+from atoll.rules.policy.public import PublicAccess
+from atoll.services.iam.plane import Identities
+from atoll.services.s3.records import BUCKETS, BucketRecord
+from atoll.services.s3control.plane import AccessPoints
+from atoll.state import State
+
+EXISTING_TAG = "s3:existingobjecttag/"
+NO_BLOCK = PublicAccess()
+
+
+@dataclass(slots=True)
+class RecordAuthority:
+    """The Authority of a region: identities, bucket policies, access points, and tags from the region's store."""
+
+    state: State
+    identities: Identities
+    points: AccessPoints
+    store: Store
+    _guards: dict[str, tuple[BucketRecord, Guard]] = field(default_factory=dict)
+
+    def side(self, caller: Caller) -> Side:
+        return self.identities.side(caller)
+
+    def bucket(self, name: str) -> Guard | None:
+        record = self.state.get(BUCKETS, name)
+        if record is None:
+            return None
+        kept = self._guards.get(name)
+        if kept is not None and kept[0] is record:
+            return kept[1]
+        if len(self._guards) >= BUCKETS_MAX:
+            self._guards.clear()
+        guard = _guard(record)
+        self._guards[name] = (record, guard)
+        return guard
+
+    def access_point(self, arn: str) -> Guard | None:
+        found = self.points.guard(arn)
+        return Guard(*found) if found is not None else None
+
+    def asks_for_tags(self, caller: Caller, bucket: str) -> bool:
+        """Could any policy that counts here ask for s3:ExistingObjectTag? Only then are tags read (policy.md, section 6)."""
+        guard = self.bucket(bucket)
+        attached = list(self.identities.side(caller).identity)
+        if guard is not None and guard.policy is not None:
+            attached.append(guard.policy)
+        return any(one.policy.asks(EXISTING_TAG) for one in attached)
+
+    async def tags(self, bucket: str, key: str, version: str | None) -> Mapping[str, str] | None:
+        facts = await self.store.head(Key(bucket, key), version)
+        return None if facts is None else facts.tags
+
+
+def _guard(record: BucketRecord) -> Guard:
+    policy = Attached(parse(record.policy, kind="resource"), f"bucket policy of {record.name}") if record.policy else None
+    block = record.public_access_block
+    blocks = NO_BLOCK
+    if block is not None:
+        blocks = PublicAccess(
+            block.block_public_acls, block.ignore_public_acls, block.block_public_policy, block.restrict_public_buckets
+        )
+    return Guard(record.account, policy, blocks)

@@ -1,0 +1,141 @@
+"""What is this world: its places, the links between them, and how it behaves? Read once, checked whole."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from atoll.rules.distance import Distance, Point, distance
+
+Profile = Literal["native", "aws"]
+Compat = Literal["lenient", "strict"]
+PlaceKind = Literal["region", "city"]
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{1,30}")
+_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links"}
+
+
+class WorldError(Exception):
+    """The world file is wrong. `complaints` has every fault found, each with what to do."""
+
+    def __init__(self, source: str, complaints: list[str]) -> None:
+        self.complaints = complaints
+        super().__init__("\n".join(f"{source}: {text}" for text in complaints))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Somewhere clients enter; a region also keeps objects."""
+
+    name: str
+    kind: PlaceKind
+    point: Point
+
+
+@dataclass(frozen=True)
+class World:
+    """Places in the order of the file, links, and the two settings."""
+
+    places: tuple[Place, ...]
+    links: Mapping[frozenset[str], Distance]
+    same_ms: float = 0.3
+    jitter_ms: float = 1.0
+    profile: Profile = "native"
+    compat: Compat = "lenient"
+
+    @cached_property
+    def points(self) -> Mapping[str, Point]:
+        return {place.name: place.point for place in self.places}
+
+    @cached_property
+    def regions(self) -> tuple[str, ...]:
+        return tuple(place.name for place in self.places if place.kind == "region")
+
+    def distance(self, a: str, b: str) -> Distance:
+        """Round trip between two places of this world."""
+        return distance(a, b, links=self.links, points=self.points, same_ms=self.same_ms)
+
+    def nearest_regions(self, place: str) -> tuple[str, ...]:
+        """All regions, the nearest first."""
+        return tuple(sorted(self.regions, key=lambda region: (self.distance(place, region).rtt_ms, region)))
+
+    def with_settings(self, profile: Profile | None, compat: Compat | None) -> World:
+        return replace(self, profile=profile or self.profile, compat=compat or self.compat)
+
+
+def _number(table: Mapping[str, object], key: str, default: float, complaints: list[str]) -> float:
+    value = table.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        complaints.append(f"{key} = {value!r} is not a number of milliseconds")
+        return default
+    return float(value)
+
+
+def _point(at: object) -> Point | None:
+    match at:
+        case [int() | float() as north, int() | float() as east] if -90 <= north <= 90 and -180 <= east <= 180:
+            return Point(float(north), float(east))
+    return None
+
+
+def _places(table: object, complaints: list[str]) -> Iterator[Place]:
+    if not isinstance(table, dict) or not table:
+        complaints.append("there are no [places.NAME] tables")
+        return
+    for name, row in table.items():
+        kind, point = row.get("kind"), _point(row.get("at"))
+        if not _NAME.fullmatch(name):
+            complaints.append(f"place {name!r}: a name has 2 to 31 small letters, digits and hyphens")
+        if kind not in ("region", "city"):
+            complaints.append(f'place {name}: kind = {kind!r}, expected "region" or "city"')
+        elif point is None:
+            complaints.append(f"place {name}: at = {row.get('at')!r}, expected [degrees north, degrees east]")
+        else:
+            yield Place(name, kind, point)
+
+
+def _links(rows: object, complaints: list[str]) -> Iterator[tuple[frozenset[str], Distance]]:
+    for row in rows if isinstance(rows, list) else []:
+        match row:
+            case {"between": [str(a), str(b)], "rtt_ms": int() | float() as rtt, **rest} if a != b and rtt >= 0:
+                yield frozenset((a, b)), Distance(float(rtt), str(rest.get("source", "world file")))
+            case _:
+                complaints.append(f'link {row!r}: expected {{ between = ["A", "B"], rtt_ms = N, source = "..." }}')
+
+
+def parse(text: str, source: str) -> World:
+    """A world from TOML. Raises WorldError with all complaints together."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise WorldError(source, [str(error)]) from error
+    complaints = [f"{key} is no setting of a world" for key in table if key not in _KEYS]
+    places = tuple(_places(table.get("places"), complaints))
+    links = dict(_links(table.get("links", []), complaints))
+    if not any(place.kind == "region" for place in places):
+        complaints.append('a world needs at least one place with kind = "region"')
+    for key, allowed in (("profile", ("native", "aws")), ("compat", ("lenient", "strict"))):
+        if table.get(key, allowed[0]) not in allowed:
+            complaints.append(f"{key} = {table[key]!r}, expected one of {', '.join(allowed)}")
+    same = _number(table, "same_place_rtt_ms", 0.3, complaints)
+    jitter = _number(table, "jitter_ms", 1.0, complaints)
+    if complaints:
+        raise WorldError(source, complaints)
+    return World(places, links, same, jitter, table.get("profile", "native"), table.get("compat", "lenient"))
+
+
+def builtin_text() -> str:
+    return resources.files("atoll.node").joinpath("builtin.toml").read_text(encoding="utf-8")
+
+
+def load(path: Path | None) -> World:
+    """The world in a file, or the built-in one. Raises WorldError, OSError."""
+    if path is None:
+        return parse(builtin_text(), "built-in world")
+    return parse(path.read_text(encoding="utf-8"), str(path))

@@ -1,0 +1,165 @@
+"""What is the entry's process made of? One listener per place, each a proxy and a plain endpoint, and the links.
+
+It keeps no objects and survives the loss of any region. A client that enters in Tokyo is in Tokyo: what it asks of Virginia
+travels over the Tokyo-Virginia link.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from atoll.domain.clock import Clock
+from atoll.domain.shapes import Handler
+from atoll.gateway.authenticate import Authenticate
+from atoll.gateway.front import Front, Point, refuse_names
+from atoll.gateway.metrics import Gauge, Metrics
+from atoll.gateway.peer import Peer
+from atoll.gateway.record import Recorder, RequestIds
+from atoll.net.certificates import Leaves
+from atoll.net.client import Pool
+from atoll.net.http1 import Http1Server
+from atoll.net.tcp import Dial, dial
+from atoll.net.timers import Timers
+from atoll.net.tls import over_tls
+from atoll.net.tunnel import Tunnel
+from atoll.net.wan import Link, dial_over, pipe
+from atoll.node.config import World
+from atoll.node.routing import MeasuredRouting
+from atoll.rules.naming import Host, Named, is_literal, owned
+from atoll.rules.routing import Chooser
+from atoll.rules.signature import KeyCache
+from atoll.services.iam.plane import Identities
+from atoll.services.s3.records import BUCKETS
+from atoll.services.s3control.plane import AccessPoints
+from atoll.state import State
+from atoll.wire.codec import codec
+
+JITTER_SIGMAS = 3.0  # the world's jitter is a bound; a link's is a standard deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a region's process listens on this machine: plain HTTP, and TLS for tunnels."""
+
+    port: int
+    tls: int
+
+
+def link(world: World, a: str, b: str) -> Link:
+    """The emulated path between two places."""
+    seed = zlib.crc32(f"{a}>{b}".encode())
+    return Link(world.distance(a, b).rtt_ms, world.jitter_ms / JITTER_SIGMAS if a != b else 0.0, seed=seed)
+
+
+@dataclass(slots=True)
+class Shared:
+    """What the places of one entry have in common."""
+
+    world: World
+    state: State
+    identities: Identities
+    points: AccessPoints
+    leaves: Leaves
+    key: bytes
+    clock: Clock
+    timers: Timers
+    record: Recorder
+    metrics: Metrics
+    ids: RequestIds
+    addresses: Mapping[str, Address]
+    cache: KeyCache = field(default_factory=KeyCache)
+
+    def point(self, alias: str) -> Point | None:
+        return self.points.by_alias(alias)
+
+    def bucket_region(self, bucket: str) -> str | None:
+        record = self.state.get(BUCKETS, bucket)
+        return None if record is None else record.region
+
+
+class Entrance:
+    """One place of the entry: its links, its front, and what it does with a CONNECT."""
+
+    def __init__(self, shared: Shared, place: str) -> None:
+        self.place = place
+        self._shared = shared
+        world = shared.world
+        self.links = {region: link(world, place, region) for region in world.regions}
+        self.pools = {region: Pool(self._dial(region, shared.addresses[region].port), region, clock=shared.clock) for region in world.regions}
+        self.routing = MeasuredRouting(
+            place, self.pools, lambda region: world.distance(place, region).rtt_ms, shared.clock, Chooser()
+        )
+        self.front = self._front()
+
+    def _dial(self, region: str, port: int) -> Dial:
+        return dial_over(dial("127.0.0.1", port), self.links[region], self._shared.timers)
+
+    def _front(self) -> Front:
+        shared = self._shared
+        peers: dict[str, Handler] = {
+            region: Peer(pool, key=shared.key, clock=shared.clock) for region, pool in self.pools.items()
+        }
+        return Front(
+            place=self.place,
+            nearest=shared.world.nearest_regions(self.place),
+            home=shared.world.regions[0],
+            peers=peers,
+            points=shared.point,
+            bucket_region=shared.bucket_region,
+            routing=self.routing,
+            authenticate=Authenticate(shared.identities, shared.cache, shared.world.compat),
+            codec=codec("s3"),
+            clock=shared.clock,
+            ids=shared.ids,
+            record=shared.record,
+            metrics=shared.metrics,
+            compat=shared.world.compat,
+        )
+
+    def connector(self, here: Http1Server, refusing: Http1Server) -> Callable[[Tunnel], Awaitable[None]]:
+        """What to do with a CONNECT: lead it over the link to its region, which ends TLS; or end it here, for global names,
+        our own addresses, and names that are not ours, whose refusal is said inside."""
+
+        async def connect(tunnel: Tunnel) -> None:
+            name = tunnel.host.lower()
+            host = owned(name)
+            region = self._region(name, host)
+            if region is not None:
+                port = self._shared.addresses[region].tls
+                await pipe(tunnel, dial("127.0.0.1", port), self.links[region], self._shared.timers)
+                return
+            server = here if host is not None or is_literal(name) else refusing
+            context = self._shared.leaves.context_for(name.strip("[]"))
+            tunnel.accept()
+            tunnel.take(over_tls(lambda: server.protocol(secure=True, peer=tunnel.peer), context)())
+
+        return connect
+
+    def _region(self, name: str, host: Host | None) -> str | None:
+        """The region whose process ends this tunnel; None when it ends here."""
+        if host is None or host.is_global or is_literal(name):
+            return None
+        if host.kind == "s3" and host.region and host.region not in self._shared.world.regions:
+            return None
+        service = {"s3": "s3", "absent": "s3"}.get(host.kind, host.kind)
+        return self.front.region_for(Named(service, "/", host.bucket, virtual=bool(host.bucket), host=host), None)
+
+    def refusal(self) -> Handler:
+        """Answers inside tunnels to names that are not of this world."""
+        return refuse_names(codec("s3"), self._shared.ids, self._shared.world.regions)
+
+    def gauges(self) -> Iterable[Gauge]:
+        for region in self._shared.world.regions:
+            labels = {"place": self.place, "region": region}
+            rtt = self.routing.chooser.rtt_ms(region)
+            if rtt is not None:
+                yield "atoll_link_rtt_ms", "Measured round trip from a place to a region.", labels, rtt
+            yield "atoll_region_healthy", "Does the region answer?", labels, float(self.routing.healthy(region))
+
+    async def close(self) -> None:
+        for pool in self.pools.values():
+            await pool.close()
+
+

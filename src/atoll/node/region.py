@@ -1,0 +1,243 @@
+"""What is a region's process made of? Store, state, slices, gateway, replication and listeners, joined here."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from atoll.domain.call import Call, Caller, Proof
+from atoll.domain.clock import Clock
+from atoll.domain.message import Request
+from atoll.domain.shapes import Handler, Store
+from atoll.gateway.authenticate import Authenticate
+from atoll.gateway.authorize import Permit
+from atoll.gateway.metrics import Gauge, Metrics
+from atoll.gateway.pace import Pace
+from atoll.gateway.record import Recorder, RequestIds
+from atoll.gateway.region import Gateway
+from atoll.gateway.slices import Slice, bind
+from atoll.node.authority import RecordAuthority
+from atoll.node.config import World
+from atoll.node.home import Home
+from atoll.rules.policy import validate
+from atoll.rules.policy.context import request_context
+from atoll.rules.policy.model import Context
+from atoll.rules.published import ALL_THREE_BUCKETS_S
+from atoll.rules.replication import Rules
+from atoll.rules.signature import KeyCache
+from atoll.services.iam.control import OPERATIONS as IAM
+from atoll.services.iam.here import Here as IamHere
+from atoll.services.iam.plane import Identities
+from atoll.services.s3.control import OPERATIONS as S3
+from atoll.services.s3.here import Here as S3Here
+from atoll.services.s3.here import RuleBook
+from atoll.services.s3.nudge import Nudge
+from atoll.services.s3.records import BUCKETS
+from atoll.services.s3.replica import ReplicaHere, receive
+from atoll.services.s3.replication import Replication, ReplicationHere
+from atoll.services.s3control.control import OPERATIONS as S3CONTROL
+from atoll.services.s3control.here import Here as ControlHere
+from atoll.services.s3control.plane import AccessPoints
+from atoll.services.s3control.work import Reconciler
+from atoll.services.sts.control import OPERATIONS as STS
+from atoll.services.sts.here import Here as StsHere
+from atoll.state import State
+from atoll.store.disk.engine import DiskStore
+from atoll.store.wrap.announced import Announced
+
+S3_SERVICE = "s3.amazonaws.com"
+_NO_PROOF = Proof()
+_NO_REQUEST = Request("PUT", "/", {})  # replication asks in its own name, outside any request
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the parts of one region have in common."""
+
+    world: World
+    name: str
+    account: str
+    state: State
+    store: Store
+    clock: Clock
+    identities: Identities
+    points: AccessPoints
+    nudge: Nudge
+    record: Recorder
+    metrics: Metrics
+    rules: RuleBook
+    peer: Callable[[str], Handler]
+
+
+@asynccontextmanager
+async def opened_store(home: Home, name: str, clock: Clock, nudge: Nudge) -> AsyncIterator[Store]:
+    """The region's disk engine; every commit rings the nudge."""
+    engine = await DiskStore.open(home.store(name), origin=name, now_ms=lambda: int(clock.now() * 1000))
+    try:
+        yield Announced(engine, nudge.ring)
+    finally:
+        await engine.close()
+
+
+def _slices(shared: Shared, authority: RecordAuthority) -> Mapping[str, Slice]:
+    state, world, dice = shared.state, shared.world, secrets.token_bytes
+    s3 = S3Here(
+        store=shared.store,
+        state=state,
+        clock=shared.clock,
+        region=shared.name,
+        regions=world.regions,
+        account=shared.account,
+        attached=shared.points.attached,
+        dice=dice,
+        compat=world.compat,
+        known=shared.identities.exists,
+        rules=shared.rules,
+    )
+    iam = IamHere(state, dice, validate.check_identity_policy, validate.check_trust_policy)
+    sts = StsHere(
+        role=shared.identities.role,
+        may_assume=shared.identities.may_assume,
+        context=partial(_call_context, shared),
+        seal=shared.identities.seal,
+        dice=dice,
+        check_session_policy=validate.check_identity_policy,
+    )
+    control = ControlHere(
+        state=state,
+        regions=world.regions,
+        account=shared.account,
+        buckets=partial(_bucket, state),
+        dice=dice,
+        compat=world.compat,
+        known=shared.identities.exists,
+    )
+    return {
+        "s3": bind("s3", S3, s3),
+        "iam": bind("iam", IAM, iam),
+        "sts": bind("sts", STS, sts),
+        "s3control": bind("s3control", S3CONTROL, control),
+    }
+
+
+def _bucket(state: State, name: str) -> tuple[str, str] | None:
+    record = state.get(BUCKETS, name)
+    return None if record is None else (record.region, record.account)
+
+
+def _call_context(shared: Shared, call: Call) -> Context:
+    onward = call.request.onward
+    return request_context(
+        request=call.request,
+        caller=call.caller,
+        proof=onward.proof if onward and onward.caller else _NO_PROOF,
+        now=call.now,
+        region=shared.name,
+        resource_account=shared.account,
+        params={},
+        operation=call.operation,
+    )
+
+
+def gateway(shared: Shared, ids: RequestIds) -> Gateway:
+    """The Handler that answers this region's API requests."""
+    authority = authority_of(shared)
+    replica = ReplicaHere(shared.store, partial(_versioning, shared))
+    return Gateway(
+        region=shared.name,
+        account=shared.account,
+        slices=_slices(shared, authority),
+        authenticate=Authenticate(shared.identities, KeyCache(), shared.world.compat),
+        authority=authority,
+        receive=partial(receive, replica),
+        clock=shared.clock,
+        ids=ids,
+        record=shared.record,
+        metrics=shared.metrics,
+        pace=Pace(shared.clock),
+        compat=shared.world.compat,
+    )
+
+
+def _versioning(shared: Shared, bucket: str) -> str | None:
+    record = shared.state.get(BUCKETS, bucket)
+    return None if record is None or record.region != shared.name else record.versioning
+
+
+def authority_of(shared: Shared) -> RecordAuthority:
+    return RecordAuthority(shared.state, shared.identities, shared.points, shared.store)
+
+
+def reconciler(shared: Shared) -> Reconciler:
+    """The loop that makes access points come true."""
+    return Reconciler(state=shared.state, region=shared.name, regions=shared.world.regions, clock=shared.clock,
+                      buckets=partial(_bucket, shared.state), profile=shared.world.profile, log=shared.record.event)  # fmt: skip
+
+
+def replication(shared: Shared) -> Replication:
+    """The loops that copy what this region's buckets owe to others."""
+    authority = authority_of(shared)
+    seen = {"version": -1}
+
+    async def changed() -> None:
+        seen["version"] = await shared.state.changed(max(seen["version"], 0))
+
+    def local() -> Iterable[str]:
+        return [name for name, record in shared.state.items(BUCKETS) if record.region == shared.name]
+
+    def configured() -> Iterable[tuple[str, Rules, str]]:
+        seen["version"] = shared.state.version
+        for name in local():
+            record = shared.state.get(BUCKETS, name)
+            rules = shared.rules.of(record) if record is not None else None
+            if rules is not None:
+                yield name, rules, rules.role
+
+    def region_of(bucket: str) -> str | None:
+        record = shared.state.get(BUCKETS, bucket)
+        return None if record is None else record.region
+
+    def may(caller: Caller, action: str, arn: str) -> bool:
+        return _may(shared, authority, caller, action, arn)
+
+    service = Caller("service", service=S3_SERVICE, name="s3-replication")
+    return Replication(
+        ReplicationHere(
+            region=shared.name,
+            store=shared.store,
+            clock=shared.clock,
+            configured=configured,
+            changed=changed,
+            local=local,
+            region_of=region_of,
+            peer=shared.peer,
+            assume=lambda role: shared.identities.assume(role, principal=service),
+            may=may,
+            dice=random.Random(os.urandom(8)).random,
+            log=shared.record.event,
+            published=ALL_THREE_BUCKETS_S if shared.world.profile == "aws" else (),
+            nudge=shared.nudge,
+        )
+    )
+
+
+def _may(shared: Shared, authority: RecordAuthority, caller: Caller, action: str, arn: str) -> bool:
+    permit = Permit(
+        authority, _NO_REQUEST, caller, _NO_PROOF, shared.clock.now(), shared.name, shared.account, "Replication", {}
+    )
+    return permit.may(action, arn)
+
+
+def gauges(copying: Replication) -> Iterable[Gauge]:
+    """AWS's own metric names, per rule (S3 user guide, "Replication metrics")."""
+    for row in copying.metrics():
+        labels = {"bucket": row.bucket, "destination": row.destination}
+        yield "atoll_replication_bytes_pending", "BytesPendingReplication", labels, row.bytes_pending
+        yield "atoll_replication_operations_pending", "OperationsPendingReplication", labels, row.operations_pending
+        yield "atoll_replication_latency_seconds", "ReplicationLatency", labels, row.latency_s
+        yield "atoll_replication_operations_failed", "OperationsFailedReplication", labels, row.operations_failed

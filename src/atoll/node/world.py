@@ -1,0 +1,182 @@
+"""How does a world come up? Its keys and certificates once, its ports, its processes under a supervisor, and down again."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from atoll.net.certificates import create_ca
+from atoll.node import ports
+from atoll.node.config import Place, World
+from atoll.node.entry import Address
+from atoll.node.home import Home, write_whole
+from atoll.node.run import Plan, run, serve_entry, serve_region
+from atoll.node.supervisor import Child, Supervisor
+from atoll.services.iam.making import create_world
+from atoll.state import State
+
+LOCALHOST = "127.0.0.1"
+KEY_BYTES = 32
+
+
+class AlreadyUp(Exception):
+    """A supervisor holds this home's lock."""
+
+
+def lock(home: Home) -> int:
+    """Become the one supervisor of a home; the lock goes with the process. Raises AlreadyUp."""
+    descriptor = os.open(home.lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise AlreadyUp(str(home.root)) from None
+    return descriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The world's account and its root key pair."""
+
+    account: str
+    access_key: str
+    secret: str
+
+
+def _in_child(task: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """Run something that opens databases and threads in a process of its own: the supervisor must stay fit to fork."""
+    readable, writable = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.write(writable, json.dumps(task()).encode())
+            status = 0
+        except BaseException as error:  # noqa: BLE001 - the last frame of a process
+            sys.stderr.write(f"atoll: {error!r}\n")
+        finally:
+            os._exit(status)
+    os.close(writable)
+    with open(readable, "rb") as file:
+        told = file.read()
+    os.waitpid(pid, 0)
+    if not told:
+        raise RuntimeError("the world's keys could not be made; the reason stands above")
+    return dict(json.loads(told))
+
+
+def _make(home: Home) -> dict[str, str]:
+    if not home.node_key.exists():
+        write_whole(home.node_key, secrets.token_bytes(KEY_BYTES))
+    if not home.ca.exists():
+        create_ca(home.root, name=f"Atoll {home.root}", now=time.time())
+    for name in ("config", "credentials"):
+        (home.aws / name).touch(mode=0o600)
+
+    async def root() -> dict[str, str]:
+        state = State.open(home.state)
+        try:
+            record = await create_world(state, dice=secrets.token_bytes, now=time.time())
+        finally:
+            state.close()
+        return {"account": record.account, "access_key": record.access_key, "secret": record.secret}
+
+    return asyncio.run(root())
+
+
+def prepare(home: Home) -> Root:
+    """Everything that is made once per world: node key, CA, state, root key pair. Idempotent."""
+    return Root(**_in_child(partial(_make, home)))
+
+
+def plan(home: Home, world: World, root: Root, *, port: int | None, host: str = LOCALHOST) -> Plan:
+    """Ports for every listener: where they were before, as far as they are free. Raises PortTaken."""
+    before = home.read_run() or {}
+    old_entry = [int(place["port"]) for place in before.get("places", [])]
+    old_regions = [int(number) for row in before.get("regions", {}).values() for number in (row["port"], row["tls"])]
+    entry_ports = ports.block(len(world.places), insist_on=port, before=old_entry)
+    numbers = ports.free(2 * len(world.regions), before=old_regions)
+    addresses = {
+        name: Address(numbers[2 * index], numbers[2 * index + 1]) for index, name in enumerate(world.regions)
+    }
+    names = [place.name for place in world.places]
+    return Plan(home, world, root.account, host, dict(zip(names, entry_ports, strict=True)), addresses)
+
+
+def _row(the_plan: Plan, place: Place) -> dict[str, Any]:
+    return {
+        "name": place.name,
+        "kind": place.kind,
+        "port": the_plan.entry_ports[place.name],
+        "region": place.name if place.kind == "region" else the_plan.world.nearest_regions(place.name)[0],
+    }
+
+
+def facts(the_plan: Plan, root: Root) -> dict[str, Any]:
+    """What run.json says: all that a client needs to enter."""
+    return {
+        "home": str(the_plan.home.root),
+        "account": root.account,
+        "access_key_id": root.access_key,
+        "secret_access_key": root.secret,
+        "profile": the_plan.world.profile,
+        "compat": the_plan.world.compat,
+        "ca": str(the_plan.home.ca),
+        "places": [_row(the_plan, place) for place in the_plan.world.places],
+        "regions": {name: {"port": one.port, "tls": one.tls} for name, one in the_plan.regions.items()},
+    }
+
+
+def children(the_plan: Plan) -> list[Child]:
+    """One process per region, and the entry for all places. Cities live and die with the entry."""
+    world, logs = the_plan.world, the_plan.home.logs
+    by_name = {place.name: place for place in world.places}
+    regions = [
+        Child(
+            name,
+            partial(_start, partial(serve_region, the_plan, name)),
+            logs / f"{name}.err",
+            ({**_row(the_plan, by_name[name]), **_address(the_plan, name)},),
+        )
+        for name in world.regions
+    ]
+    cities = tuple(_row(the_plan, place) for place in world.places if place.kind == "city")
+    everywhere = tuple(by_name)
+    entry_row = {"name": "entry", "kind": "entry", "port": next(iter(the_plan.entry_ports.values())), "region": ""}
+    start = partial(_start, partial(serve_entry, the_plan, everywhere))
+    return [*regions, Child("entry", start, logs / "entry.err", (*cities, entry_row))]
+
+
+def _address(the_plan: Plan, name: str) -> Mapping[str, int]:
+    return {"direct_port": the_plan.regions[name].port, "tls_port": the_plan.regions[name].tls}
+
+
+def _start(body: Callable[[int], Any], ready: int) -> None:
+    run(partial(body, ready))
+
+
+def supervise(the_plan: Plan, root: Root, on_ready: Callable[[], None]) -> None:
+    """Be the supervisor until told to stop. The home's lock is held by the caller."""
+    known = facts(the_plan, root)
+    the_plan.home.write_run(known)
+    shown = {name: known[name] for name in ("home", "account", "profile", "compat", "regions")}
+    Supervisor(children(the_plan), the_plan.home.socket, shown).run(on_ready)
+
+
+def warm(services: Sequence[str] = ("s3", "s3control", "iam", "sts")) -> None:
+    """Load what every process needs, before the fork: codecs and their compiled shapes are then shared pages."""
+    from atoll.wire.codec import codec
+
+    for service in services:
+        codec(service)
+
+

@@ -1,0 +1,154 @@
+"""Which service, region, bucket or access point does a host name? One table, one row per pattern (clients.md, section 2)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["s3", "access-point", "access-point-path", "s3control", "iam", "sts", "absent"]
+
+_R = r"(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)"
+_DNS = r"\.amazonaws\.com"
+_BUCKET = r"(?:(?P<bucket>[a-z0-9A-Z_.-]+)\.)?"
+_ALIAS = r"(?P<alias>[a-z][a-z0-9]*\.mrap)"
+
+# Kind of host -> pattern, first match wins. "absent": a name of AWS that Atoll owns but whose service is not built yet;
+# it is answered with NotImplemented and never leaves this machine.
+OWNED_NAMES: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern))  # type: ignore[misc]
+    for kind, pattern in (
+        ("access-point", rf"{_ALIAS}\.accesspoint\.s3-global{_DNS}"),
+        ("access-point-path", rf"accesspoint\.s3-global{_DNS}"),
+        ("s3control", rf"(?:(?P<account>\d{{12}})\.)?s3-control(?:\.dualstack)?\.{_R}{_DNS}"),
+        ("iam", rf"iam{_DNS}"),
+        ("sts", rf"sts(?:\.{_R})?{_DNS}"),
+        ("absent", rf"[a-z0-9-]+-\d{{12}}\.s3-accesspoint(?:\.dualstack)?\.{_R}{_DNS}"),
+        ("absent", rf"(?:[a-z0-9.-]+\.)?s3express-[a-z0-9-]+\.{_R}{_DNS}"),
+        ("absent", rf"[a-z0-9.-]+\.s3-object-lambda\.{_R}{_DNS}"),
+        ("s3", rf"{_BUCKET}s3(?:-fips)?(?:\.dualstack)?\.{_R}{_DNS}"),
+        ("s3", rf"{_BUCKET}s3{_DNS}"),
+        ("s3", rf"(?P<bucket>[a-z0-9.-]+)\.s3-accelerate(?:\.dualstack)?{_DNS}"),
+        ("absent", rf"cloudfront{_DNS}"),
+        ("absent", r"[a-z0-9]+\.cloudfront\.net"),
+        ("absent", rf"(?:s3files|lambda|transfer|globalaccelerator|elasticfilesystem|route53)(?:\.{_R})?{_DNS}"),
+    )
+)
+
+AWS_NAME = re.compile(r".*\.(?:amazonaws\.com|cloudfront\.net|amazonaws\.com\.cn|api\.aws)")
+_LITERAL = re.compile(r"\d+\.\d+\.\d+\.\d+|\[[0-9a-f:.]+\]|localhost|[0-9a-f]*:[0-9a-f:.]+")
+_ACCOUNT_PREFIX = re.compile(r"\d{12}\..+")
+_SCOPE = re.compile(r"Credential=[^/,\s]+/\d+/(?:([a-z0-9-]+)/)?([a-z0-9-]+)/aws4_request")
+_SLASH = r"(?:/|%2F)"
+_SCOPE_QUERY = re.compile(
+    rf"X-Amz-Credential=[^&]*?{_SLASH}\d+{_SLASH}(?:([a-z0-9-]+){_SLASH})?([a-z0-9-]+){_SLASH}aws4_request", re.IGNORECASE
+)
+
+CONTROL_PATH = "/v20180820/"  # s3control model: every operation's path starts so; the path decides, not the host
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A name that Atoll owns. `region` is "" on global hosts, `bucket` "" in path style."""
+
+    kind: Kind
+    region: str = ""
+    bucket: str = ""
+    alias: str = ""
+    account: str = ""
+
+    @property
+    def is_global(self) -> bool:
+        """Does TLS end in the client's own place?"""
+        return self.kind in ("access-point", "access-point-path")
+
+
+def without_port(host: str) -> str:
+    """The name in a Host header or authority, in lower case."""
+    if host.startswith("["):
+        return host[: host.find("]") + 1].lower()
+    return host.partition(":")[0].lower()
+
+
+def owned(host: str) -> Host | None:
+    """What the host (no port, lower case) names, or None when it is not one of ours."""
+    for kind, pattern in OWNED_NAMES:
+        match = pattern.fullmatch(host)
+        if match:
+            found = match.groupdict(default="")
+            return Host(
+                kind, found.get("region", ""), found.get("bucket", ""), found.get("alias", ""), found.get("account", "")
+            )
+    return None
+
+
+def is_literal(host: str) -> bool:
+    """An IP address or localhost: a plain endpoint."""
+    return _LITERAL.fullmatch(host) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Region ("" in SigV4A) and service of a credential scope."""
+
+    region: str
+    service: str
+
+
+def scope_of(authorization: str, query: str) -> Scope | None:
+    """The credential scope that a request claims, unverified: enough to choose whom to ask. None without SigV4 or SigV4A."""
+    match = _SCOPE.search(authorization) if authorization else _SCOPE_QUERY.search(query) if query else None
+    return Scope(match.group(1) or "", match.group(2)) if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a request addresses. `path` is path-style for S3 (/bucket/key, still encoded); `virtual` tells whether the
+    bucket stood in the host."""
+
+    service: str
+    path: str
+    bucket: str = ""
+    virtual: bool = False
+    host: Host | None = None
+
+
+def _path_style(path: str) -> str:
+    return path.removeprefix("/").partition("/")[0]
+
+
+def _plain(host: str, path: str, scope: Scope | None) -> Named:
+    """A plain endpoint: path and credential scope decide, not the host (clients.md, section 5)."""
+    if path.startswith(CONTROL_PATH):
+        return Named("s3control", path)
+    service = scope.service if scope else "s3"
+    if service in ("iam", "sts"):
+        return Named(service, path)
+    label, _, rest = host.partition(".")
+    if rest == "localhost" and not label.isdigit():
+        return Named("s3", f"/{label}{path}", label, virtual=True)
+    return Named("s3" if service == "s3" else service, path, _path_style(path))
+
+
+def named(host_header: str, path: str, scope: Scope | None) -> Named:
+    """Service, bucket and path-style path of a request. The host wins where it is an AWS name."""
+    name = without_port(host_header)
+    host = owned(name)
+    if host is None or path.startswith(CONTROL_PATH):
+        return _plain(name, path, scope)
+    match host.kind:
+        case "s3" if host.bucket:
+            return Named("s3", f"/{host.bucket}{path}", host.bucket, virtual=True, host=host)
+        case "s3" | "access-point-path":
+            return Named("s3", path, _path_style(path), host=host)
+        case "access-point":
+            return Named("s3", path, host=host, virtual=True)
+        case "absent":
+            return Named(name.partition(".amazonaws.com")[0], path, host=host)
+        case _:
+            return Named(host.kind, path, host=host)
+
+
+def needs_account_prefix(host: str) -> bool:
+    """s3control puts the 12-digit account before whatever endpoint is set (clients.md, section 5)."""
+    return _ACCOUNT_PREFIX.fullmatch(host) is not None

@@ -1,0 +1,122 @@
+"""May this request from another process of the world be believed? A MAC over what it says, a window, and nonces.
+
+Each sending process has a random id and counts its calls; the receiver keeps, per sender, the highest count and a bit mask
+of the ones just below it (as RFC 4303 section 3.4.3 does for packets), so memory is bounded and a replay is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from collections import OrderedDict
+
+import msgspec
+
+from atoll.domain.call import Onward
+from atoll.domain.message import Request
+
+ONWARD = "x-atoll-onward"
+DATE = "x-atoll-date"
+NONCE = "x-atoll-nonce"
+MAC = "x-atoll-mac"
+BODY_MODE = "x-atoll-body"
+HEADERS = (ONWARD, DATE, NONCE, MAC, BODY_MODE)
+
+WINDOW_S = 60  # DESIGN.md, section 4
+REORDER_MAX = 4096  # counts that may still arrive behind the highest one
+SENDERS_MAX = 1024  # sending processes remembered; a restart is a new sender
+
+_pack = msgspec.json.Encoder().encode
+_unpack = msgspec.json.Decoder(Onward).decode
+
+
+class NotBelieved(Exception):
+    """The envelope is missing, altered, too old or seen before. The text says which."""
+
+
+# Headers that a hop may change without changing what is asked; all others are under the MAC.
+FREE_HEADERS = frozenset((*HEADERS, "connection", "content-length", "date", "expect", "keep-alive", "transfer-encoding"))
+
+
+def _headers(request: Request) -> str:
+    rest = sorted((name, value) for name, value in request.headers.items() if name not in FREE_HEADERS)
+    return "\n".join([f"{name}:{value}" for name, value in rest])
+
+
+def _mac(key: bytes, request: Request, *spoken: str) -> str:
+    text = "\n".join((request.method, request.target, *spoken, _headers(request)))
+    return hmac.digest(key, text.encode("latin-1"), "sha256").hex()
+
+
+def _body_mode(request: Request) -> str:
+    return "unknown" if request.body.length is None else str(request.body.length)
+
+
+def seal(request: Request, onward: Onward, *, key: bytes, now: float, sender: str, count: int) -> dict[str, str]:
+    """The headers that vouch for `onward` on this request."""
+    text = base64.urlsafe_b64encode(_pack(onward)).decode()
+    date, nonce, mode = f"{now:.3f}", f"{sender}.{count}", _body_mode(request)
+    return {ONWARD: text, DATE: date, NONCE: nonce, BODY_MODE: mode, MAC: _mac(key, request, date, nonce, mode, text)}
+
+
+class Seen:
+    """Nonces that were accepted."""
+
+    def __init__(self) -> None:
+        self._senders: OrderedDict[str, tuple[int, int]] = OrderedDict()
+
+    def accept(self, nonce: str) -> bool:
+        """True the first time, False for a repetition or one too far behind."""
+        sender, _, text = nonce.partition(".")
+        if not text.isdigit() or len(text) > 18:
+            return False
+        count = int(text)
+        highest, mask = self._senders.get(sender, (-1, 0))
+        ahead = count - highest
+        if ahead > 0:
+            mask = ((mask << ahead) | (1 << (ahead - 1))) if highest >= 0 and ahead <= REORDER_MAX else 0
+            self._remember(sender, count, mask & ((1 << REORDER_MAX) - 1))
+            return True
+        bit = 1 << (-ahead - 1) if ahead < 0 else 0
+        if not bit or -ahead > REORDER_MAX or mask & bit:
+            return False
+        self._remember(sender, highest, mask | bit)
+        return True
+
+    def _remember(self, sender: str, highest: int, mask: int) -> None:
+        self._senders[sender] = (highest, mask)
+        self._senders.move_to_end(sender)
+        if len(self._senders) > SENDERS_MAX:
+            self._senders.popitem(last=False)
+
+
+def believe(request: Request, *, key: bytes, now: float, seen: Seen) -> Request:
+    """The request with `onward` set and the envelope's headers taken off. Raises NotBelieved."""
+    headers = dict(request.headers)
+    try:
+        text, date, nonce, mac, mode = (headers.pop(name) for name in (ONWARD, DATE, NONCE, MAC, BODY_MODE))
+    except KeyError as error:
+        raise NotBelieved(f"{error.args[0]} is missing") from None
+    if not hmac.compare_digest(_mac(key, request, date, nonce, mode, text), mac):
+        raise NotBelieved("the MAC does not match")
+    if abs(now - float(date)) > WINDOW_S:
+        raise NotBelieved(f"{date} is more than {WINDOW_S} s away from {now:.3f}")
+    if mode != _body_mode(request):
+        raise NotBelieved("the body is framed otherwise than was vouched for")
+    if not seen.accept(nonce):
+        raise NotBelieved("this call was seen before")
+    return replace_onward(request, headers, _unpack(base64.urlsafe_b64decode(text)))
+
+
+def replace_onward(request: Request, headers: dict[str, str], onward: Onward) -> Request:
+    """The same request, with what was vouched for in place of what the socket said."""
+    return Request(
+        request.method,
+        request.target,
+        headers,
+        request.body,
+        peer=onward.peer,
+        secure=onward.secure,
+        arrived=request.arrived,
+        onward=onward,
+    )

@@ -1,0 +1,46 @@
+"""Which actions does a call need, and on what?
+
+One entry for all services; the tables are in actions_s3.py and actions_iam.py. An operation that stands in no table needs
+the action of its own name on everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atoll.domain.arn import object_arn
+from atoll.rules.policy.action_names import known_action
+from atoll.rules.policy.actions_iam import iam_needs, s3control_needs, sts_needs
+from atoll.rules.policy.actions_s3 import OBJECTS, copy_tags_needs, delete_needs, s3_needs, source_need
+from atoll.rules.policy.needs import Ask, Need, Needs, own_name
+
+__all__ = ["Need", "copy_tags_needs", "delete_needs", "known_action", "required", "source_need"]
+
+_SERVICES: Mapping[str, Needs] = {"s3": s3_needs, "s3control": s3control_needs, "iam": iam_needs, "sts": sts_needs}
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+def required(
+    service: str,
+    operation: str,
+    params: Mapping[str, object],
+    *,
+    bucket: str = "",
+    key: str = "",
+    version: bool = False,
+    account: str = "",
+    headers: Mapping[str, str] = _NO_HEADERS,
+    source: tuple[str, str, str] | None = None,
+    access_point: str = "",
+    caller_arn: str = "",
+) -> tuple[Need, ...]:
+    """What must be allowed before the operation runs; empty when nothing must, or when the operation asks per key.
+
+    `service` is botocore's name, `account` the one that owns the world. `source` is (bucket, key, version or "") of a copy.
+    `access_point`: ARN of the Multi-Region Access Point that an s3control call names, when its alias is known.
+    `caller_arn` stands in where IAM takes a missing UserName as the caller.
+    """
+    if service == "s3" and (plain := OBJECTS.get(operation)) is not None:  # the data plane's way
+        return (Need(plain[version], object_arn(bucket, key)),)
+    ask = Ask(operation, params, bucket, key, version, account, headers, source, access_point, caller_arn)
+    return tuple(_SERVICES.get(service, own_name(service))(ask))

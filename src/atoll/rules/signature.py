@@ -1,0 +1,259 @@
+"""Is this request's signature good? The one entry that the gateway calls: present, check, verify, in this order.
+
+    presented = present(request, services=...)            # None: anonymous
+    check_time(presented, now)
+    check_signed_headers(presented, request)
+    ... the caller looks up presented.access_key and presented.token ...
+    verify(presented, request, secret, keys=keys)
+    check_region(presented, region)
+
+A verification result is never remembered; keys are, and never outlive the secret that they came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+
+from atoll.domain.errors import ApiError
+from atoll.domain.limits import PRESIGN_MAX_S, SKEW_MAX_S
+from atoll.domain.message import Request
+from atoll.rules import canonical, presign, sigv2, sigv4, sigv4a
+from atoll.rules.chunked import ChunkVerifier
+from atoll.rules.presented import Credential, Presented, malformed, present
+
+__all__ = [
+    "KeyCache",
+    "Presented",
+    "check_region",
+    "check_signed_headers",
+    "check_time",
+    "chunk_verifier",
+    "present",
+    "verify",
+]
+
+KEY_CACHE_MAX = 4096  # entries of each kind, per process
+
+_K = TypeVar("_K")
+
+
+class _Recent(Generic[_K]):
+    """Keys made from secrets, the least recently used out first. An entry knows a digest of its secret, so that a rotated
+    secret never meets an old key."""
+
+    __slots__ = ("_entries", "_limit")
+
+    def __init__(self, limit: int) -> None:
+        self._entries: OrderedDict[str, tuple[bytes, _K]] = OrderedDict()
+        self._limit = limit
+
+    def get(self, name: str, secret: str, make: Callable[[], _K]) -> _K:
+        digest = hashlib.sha256(secret.encode()).digest()
+        entry = self._entries.get(name)
+        if entry is not None and entry[0] == digest:
+            self._entries.move_to_end(name)
+            return entry[1]
+        key = make()
+        self._entries[name] = (digest, key)
+        self._entries.move_to_end(name)
+        if len(self._entries) > self._limit:
+            self._entries.popitem(last=False)
+        return key
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class KeyCache:
+    """SigV4 signing keys per access key and scope, SigV4A public keys per access key."""
+
+    __slots__ = ("_public", "_signing")
+
+    def __init__(self, limit: int = KEY_CACHE_MAX) -> None:
+        self._signing: _Recent[sigv4.SigningKey] = _Recent(limit)
+        self._public: _Recent[EllipticCurvePublicKey] = _Recent(limit)
+
+    def signing_key(self, credential: Credential, secret: str) -> sigv4.SigningKey:
+        return self._signing.get(
+            credential.text,
+            secret,
+            lambda: sigv4.SigningKey(sigv4.signing_key(secret, credential.day, credential.region, credential.service)),
+        )
+
+    def public_key(self, access_key: str, secret: str) -> EllipticCurvePublicKey:
+        return self._public.get(access_key, secret, lambda: sigv4a.public_key(access_key, secret))
+
+    def __len__(self) -> int:
+        return len(self._signing) + len(self._public)
+
+
+def check_time(presented: Presented, now: float, *, strict: bool = False) -> None:
+    """Steps 5 and 7. `strict` also refuses SigV2 URLs that live for more than a week.
+
+    Raises RequestTimeTooSkewed (SignatureDoesNotMatch for query-protocol services), AccessDenied.
+    """
+    if presented.where == "query":
+        _check_life(presented, now, strict=strict)
+    elif abs(now - presented.date) > SKEW_MAX_S:
+        raise _skewed(presented, now)
+
+
+def _skewed(presented: Presented, now: float) -> ApiError:
+    if not presented.s3:
+        return ApiError("SignatureDoesNotMatch", f"Signature expired or not yet current: {presented.stamp}.")
+    return ApiError(
+        "RequestTimeTooSkewed",
+        "The difference between the request time and the current time is too large.",
+        RequestTime=presented.stamp,
+        ServerTime=canonical.iso(now),
+        MaxAllowedSkewMilliseconds=str(SKEW_MAX_S * 1000),
+    )
+
+
+def _check_life(presented: Presented, now: float, *, strict: bool) -> None:
+    """A URL older than 15 minutes is good as long as it has not expired: only its end counts, and its birth in the future."""
+    end = presented.date + presented.expires_s
+    if now > end:
+        raise _outside(presented, now, "Request has expired")
+    if presented.algorithm != sigv2.ALGORITHM:
+        if presented.date - now > SKEW_MAX_S:
+            raise _outside(presented, now, "Request is not yet valid")
+    elif strict and end - now > PRESIGN_MAX_S:
+        raise _outside(presented, now, "Request lives for more than a week")
+
+
+def _outside(presented: Presented, now: float, message: str) -> ApiError:
+    refusal = ApiError("AccessDenied", message)
+    if presented.algorithm != sigv2.ALGORITHM:
+        refusal.details["X-Amz-Expires"] = str(presented.expires_s)
+    refusal.details["Expires"] = canonical.iso(min(presented.date + presented.expires_s, _YEAR_9999))
+    refusal.details["ServerTime"] = canonical.iso(now)
+    return refusal
+
+
+_YEAR_9999 = 253_402_300_799  # the last second that a calendar date can name
+
+
+def check_signed_headers(presented: Presented, request: Request) -> None:
+    """Step 8: host and every x-amz-* header that arrived are signed. SigV2 signs all x-amz-* headers there are.
+
+    Raises AccessDenied with HeadersNotSigned.
+    """
+    signed = presented.credential.signed_set
+    loose = [name for name in request.headers.keys() - signed if name.startswith("x-amz-")]
+    if "host" not in signed:
+        loose.append("host")
+    if loose and presented.credential.algorithm != sigv2.ALGORITHM:
+        raise ApiError(
+            "AccessDenied",
+            "There were headers present in the request which were not signed",
+            HeadersNotSigned=", ".join(sorted(loose)),
+        )
+
+
+def verify(
+    presented: Presented,
+    request: Request,
+    secret: str,
+    *,
+    keys: KeyCache,
+    s3: bool = True,
+    body_sha256: str | None = None,
+    bucket: str = "",
+    virtual: bool = False,
+) -> None:
+    """Step 10: the signature is the one that `secret` makes. Raises SignatureDoesNotMatch with what we hashed.
+
+    `s3` False: path rules and payload hash of other services, `body_sha256` is the hash of the body that was read (None: no
+    body). `bucket` and `virtual` (the bucket stands in the host name) matter to SigV2 URLs alone.
+    """
+    credential = presented.credential
+    if credential.algorithm == sigv2.ALGORITHM:
+        _verify_sigv2(presented, request, secret, bucket=bucket, virtual=virtual)
+        return
+    payload = presented.content_sha256 if s3 else body_sha256 or canonical.EMPTY_SHA256
+    try:
+        headers = canonical.canonical_headers(request.headers, credential.signed)
+    except KeyError as missing:
+        raise _mismatch(presented, "", b"", f"The signed header {missing.args[0]} did not arrive.") from missing
+    asked = canonical.canonical_request(
+        request.method,
+        canonical.canonical_path(request.path, s3=s3),
+        canonical.canonical_query(request.query, without=presign.SIGNATURE if presented.where == "query" else ""),
+        headers=headers,
+        names=credential.names,
+        payload=payload,
+    )
+    text = canonical.string_to_sign(credential.algorithm, presented.stamp, credential.scope, asked)
+    if credential.algorithm == sigv4.ALGORITHM:
+        good = _same(keys.signing_key(credential, secret).signature(text), presented.signature)
+    else:
+        good = sigv4a.holds(keys.public_key(credential.access_key, secret), text, presented.signature)
+    if not good:
+        raise _mismatch(presented, asked, text)
+
+
+def _same(ours: str, theirs: str) -> bool:
+    return hmac.compare_digest(ours.encode(), theirs.encode("utf-8", "surrogateescape"))
+
+
+def _verify_sigv2(presented: Presented, request: Request, secret: str, *, bucket: str, virtual: bool) -> None:
+    text = sigv2.string_to_sign(request, presented.stamp, bucket=bucket, virtual=virtual)
+    if not _same(sigv2.signature(secret, text), presented.signature):
+        raise _mismatch(presented, "", text)
+
+
+def _mismatch(presented: Presented, asked: str, text: bytes, why: str = "") -> ApiError:
+    """Tells what we hashed: the cheapest debugging aid that a client has. SigV2 has no canonical request."""
+    refusal = ApiError(
+        "SignatureDoesNotMatch",
+        why or "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
+        AWSAccessKeyId=presented.access_key,
+    )
+    if text:
+        refusal.details["StringToSign"] = text.decode("utf-8", "replace")
+        refusal.details["SignatureProvided"] = presented.signature
+        refusal.details["StringToSignBytes"] = text.hex(" ")
+    if asked:
+        refusal.details["CanonicalRequest"] = asked
+        refusal.details["CanonicalRequestBytes"] = asked.encode("latin-1").hex(" ")
+    return refusal
+
+
+def check_region(presented: Presented, region: str, *, any_region: bool = False) -> None:
+    """Step 11: the signature is meant for `region` (on an access point: the routed one). `any_region` lets a SigV4 scope of
+    another region pass; a SigV4A region set must always match, and a SigV2 URL names no region.
+
+    Raises AuthorizationHeaderMalformed with Region, AuthorizationQueryParametersError, SignatureDoesNotMatch.
+    """
+    credential = presented.credential
+    if credential.region == region:
+        return
+    if credential.algorithm == sigv4a.ALGORITHM:
+        if not sigv4a.covers(presented.region_set, region):
+            raise ApiError("SignatureDoesNotMatch", f"The region set {presented.region_set!r} does not include {region!r}.")
+    elif credential.algorithm == sigv4.ALGORITHM and not any_region:
+        raise _wrong_region(presented, region)
+
+
+def _wrong_region(presented: Presented, region: str) -> ApiError:
+    if not presented.s3:
+        return ApiError("SignatureDoesNotMatch", f"Credential should be scoped to a valid region, {region!r}.")
+    form = "The authorization header is malformed" if presented.where == "header" else "Error parsing the X-Amz-Credential parameter"
+    refusal = malformed(presented.where, f"{form}; the region {presented.region!r} is wrong; expecting {region!r}", s3=True)
+    refusal.details["Region"] = region
+    return refusal
+
+
+def chunk_verifier(presented: Presented, secret: str, *, keys: KeyCache) -> ChunkVerifier:
+    """Checks the chunks of a signed stream that follows the request with this (already verified) signature."""
+    credential = presented.credential
+    if credential.algorithm == sigv4a.ALGORITHM:
+        return ChunkVerifier.of(presented, keys.public_key(credential.access_key, secret))
+    return ChunkVerifier.of(presented, keys.signing_key(credential, secret))

@@ -1,0 +1,290 @@
+"""Whose key is this, and what may its owner do? Asked at every request, answered from the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from atoll.domain.call import Caller, CallerKind
+from atoll.domain.errors import ApiError
+from atoll.rules.policy.evaluate import assume
+from atoll.rules.policy.model import Attached, Context, Decision, Kind, Policy
+from atoll.rules.policy.parse import parse
+from atoll.rules.token import NONCE_BYTES, TEMPORARY, Session, seal, unseal
+from atoll.services.iam.finding import arn_of, has_id, managed_policy
+from atoll.services.iam.making import Dice
+from atoll.services.iam.records import ACCESS_KEYS, ONLY, ROLES, SESSION_KEYS, USERS, WORLD, Holder, RoleRecord, UserRecord
+from atoll.state import State
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+CACHED_MAX = 4096  # entries of each of the caches below
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key pair that is known. `token` "" and `expires` 0.0 for lasting ones. The secret is never logged."""
+
+    secret: str
+    token: str
+    caller: Caller
+    active: bool = True
+    expires: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"Key({self.caller.access_key})"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What assuming a role takes to know of it."""
+
+    arn: str
+    id: str
+    name: str
+    trust: str
+    max_session_s: int
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A caller's side of a decision: identity policies, boundary and session policies, as `evaluate` wants them."""
+
+    identity: tuple[Attached, ...] = ()
+    boundary: Policy | None = None
+    session: tuple[Policy, ...] = ()
+
+
+class Identities:
+    """Keys, callers and their policies, over the state of one world (see create_world).
+
+    What is derived is kept until the state changes; a policy is parsed once for as long as its text is in use, so that what
+    others derive from the parsed form can be kept by its identity.
+    """
+
+    def __init__(self, state: State, dice: Dice) -> None:
+        self._state = state
+        self._dice = dice
+        self._version = -1
+        self._account = ""
+        self._keys: dict[tuple[str, str], Key] = {}
+        self._sides: dict[tuple[str, str], Side] = {}
+        self._parsed: dict[tuple[Kind, str], Policy] = {}
+
+    def key(self, access_key: str, token: str, now: float) -> Key | None:
+        """The key pair behind an access key id; None when nobody has it, or its owner is gone.
+
+        `active` is for whoever asks to judge. Raises InvalidToken for a session token that is not one of this world's or
+        belongs to another key, ExpiredToken for one whose time is over at `now` (seconds).
+        """
+        self._freshen()
+        known = self._keys.get((access_key, token)) or self._find(access_key, token)
+        if known is None:
+            return None  # and not kept: strangers must not push keys of ours out
+        _kept(self._keys, (access_key, token), lambda: known)
+        if known.expires and now >= known.expires:
+            raise ApiError("ExpiredToken", "The provided token has expired.")
+        return known
+
+    def side(self, caller: Caller) -> Side:
+        """All of the caller's own policies. Nothing for the root user, services and strangers."""
+        self._freshen()
+        return _kept(self._sides, (caller.user_id, caller.session_policy), lambda: self._side(caller))
+
+    def policies(self, caller: Caller) -> tuple[Attached, ...]:
+        """Identity policies, inline and attached."""
+        return self.side(caller).identity
+
+    def boundary(self, caller: Caller) -> Policy | None:
+        return self.side(caller).boundary
+
+    def tags(self, caller: Caller) -> Mapping[str, str]:
+        """Principal tags as of now: those of the user or role, and the session's own, which win."""
+        record = self._holder(caller)
+        return {**(record.tags if record is not None else {}), **caller.tags}
+
+    def exists(self, principal: str) -> bool:
+        """Whether a principal of a policy is somebody: an ARN, an account id or a unique id.
+
+        Other accounts are not of this world, and not ours to judge.
+        """
+        self._freshen()
+        parts = principal.split(":", 5)
+        if len(parts) < 6:
+            return principal.isdecimal() or has_id(self._state, principal)
+        if parts[4] != self._account or principal == f"arn:aws:iam::{self._account}:root":
+            return True
+        kind, _, name = parts[5].partition("/")
+        if kind == "assumed-role":
+            return self._state.get(ROLES, name.partition("/")[0].lower()) is not None
+        return self._by_arn(principal) is not None
+
+    def role(self, arn: str) -> Role | None:
+        self._freshen()
+        record = self._by_arn(arn)
+        return self._role(record) if isinstance(record, RoleRecord) else None
+
+    def may_assume(self, caller: Caller, role_arn: str, context: Context, action: str = "sts:AssumeRole") -> Decision:
+        """Whether the role's trust policy, and where that leaves it to them the caller's own policies, let the caller in.
+
+        The context is that of the call, with the keys of the operation (sts:ExternalId and its like) added.
+        """
+        role = self.role(role_arn)
+        if role is None:
+            return Decision("ImplicitlyDenied", f"there is no role {role_arn}")
+        side = self.side(caller)
+        return assume(
+            self._policy("trust", role.trust),
+            caller=caller,
+            role_arn=role_arn,
+            account=self._account,
+            context=context,
+            action=action,
+            identity=side.identity,
+            boundary=side.boundary,
+            session=side.session,
+        )
+
+    def assume(self, role_arn: str, *, principal: Caller) -> Caller | None:
+        """A session of the role for a service of this world, if the role trusts it. Needs no credentials: it stays inside.
+
+        The session is called like `principal.name`, or else like the service.
+        """
+        context = {"aws:sourcearn": principal.source_arn, "aws:sourceaccount": self._account} if principal.source_arn else {}
+        role = self.role(role_arn)
+        if role is None or not self.may_assume(principal, role_arn, context).allowed:
+            return None
+        return self._in_role(role, principal.name or principal.service)
+
+    def seal(self, session: Session) -> str:
+        """The session token for temporary credentials."""
+        return seal(session, key=self._sealing_key, nonce=self._dice(NONCE_BYTES))
+
+    @property
+    def _sealing_key(self) -> bytes:
+        record = self._state.get(SESSION_KEYS, ONLY)
+        assert record is not None, "the world was not created"
+        return record.key
+
+    def _freshen(self) -> None:
+        """Forget what was derived from an older state. Parsed policies depend on their text alone, and stay."""
+        if self._version == self._state.version:
+            return
+        root = self._state.get(WORLD, ONLY)
+        assert root is not None, "the world was not created"
+        self._account = root.account
+        self._version = self._state.version
+        self._keys.clear()
+        self._sides.clear()
+
+    def _find(self, access_key: str, token: str) -> Key | None:
+        if access_key.startswith(TEMPORARY):
+            return self._temporary(access_key, token) if token else None
+        if token:
+            raise _invalid_token()
+        root = self._state.get(WORLD, ONLY)
+        if root is not None and access_key == root.access_key:
+            return Key(root.secret, "", self._root(access_key))
+        return self._lasting(access_key)
+
+    def _lasting(self, access_key: str) -> Key | None:
+        record = self._state.get(ACCESS_KEYS, access_key)
+        user = self._state.get(USERS, record.user.lower()) if record is not None else None
+        if record is None or user is None:
+            return None
+        return Key(record.secret, "", self._user(user, access_key), record.active)
+
+    def _temporary(self, access_key: str, token: str) -> Key | None:
+        session = unseal(token, key=self._sealing_key)
+        if session.access_key != access_key:
+            raise _invalid_token()
+        caller = self._in_session(session)
+        return None if caller is None else Key(session.secret, token, caller, expires=float(session.expires))
+
+    def _in_session(self, session: Session) -> Caller | None:
+        """Who holds a session now. None when the user or role is gone; a namesake made later is somebody else."""
+        if session.kind == "root":
+            return self._root(session.access_key)
+        record = self._named(session.kind, session.name)
+        if record is None or record.id != session.user_id:
+            return None
+        if isinstance(record, RoleRecord):
+            return self._in_role(self._role(record), session.session, session)
+        return self._user(record, session.access_key)
+
+    def _root(self, access_key: str) -> Caller:
+        return Caller("root", self._account, f"arn:aws:iam::{self._account}:root", self._account, access_key=access_key)
+
+    def _user(self, user: Holder, access_key: str) -> Caller:
+        return Caller("user", self._account, self._arn(user), user.id, user.name, access_key=access_key, tags=user.tags)
+
+    def _in_role(self, role: Role, name: str, session: Session | None = None) -> Caller:
+        return Caller(
+            "role",
+            self._account,
+            f"arn:aws:sts::{self._account}:assumed-role/{role.name}/{name}",
+            f"{role.id}:{name}",
+            role.name,
+            role_arn=role.arn,
+            access_key=session.access_key if session else "",
+            session_policy=session.session_policy if session else "",
+            tags={**role.tags, **(session.tags if session else {})},
+        )
+
+    def _role(self, record: RoleRecord) -> Role:
+        return Role(self._arn(record), record.id, record.name, record.trust, record.max_session_s, record.tags)
+
+    def _holder(self, caller: Caller) -> Holder | None:
+        record = self._named(caller.kind, caller.name)
+        return record if record is not None and record.id == caller.user_id.partition(":")[0] else None
+
+    def _named(self, kind: CallerKind, name: str) -> UserRecord | RoleRecord | None:
+        if kind == "user":
+            return self._state.get(USERS, name.lower())
+        return self._state.get(ROLES, name.lower()) if kind == "role" else None
+
+    def _side(self, caller: Caller) -> Side:
+        record = self._holder(caller)
+        text = caller.session_policy
+        session = (self._policy("identity", text),) if text else ()
+        if record is None:
+            return Side(session=session)
+        inline = (Attached(self._policy("identity", text), f"inline policy {name}") for name, text in record.policies.items())
+        boundary = self._managed(record.boundary).policy if record.boundary else None
+        return Side((*inline, *map(self._managed, record.attached)), boundary, session)
+
+    def _managed(self, arn: str) -> Attached:
+        found = managed_policy(self._state, arn)
+        assert found is not None, f"{arn} is in use and gone: DeletePolicy must not let that happen"
+        return Attached(self._policy("identity", found.document), f"policy {arn}")
+
+    def _policy(self, kind: Kind, text: str) -> Policy:
+        return _kept(self._parsed, (kind, text), lambda: parse(text, kind=kind))
+
+    def _by_arn(self, arn: str) -> UserRecord | RoleRecord | None:
+        name = arn.rpartition("/")[2].lower()
+        for record in (self._state.get(USERS, name), self._state.get(ROLES, name)):
+            if record is not None and self._arn(record) == arn:
+                return record
+        return None
+
+    def _arn(self, record: Holder) -> str:
+        return arn_of(self._account, record)
+
+
+def _invalid_token() -> ApiError:
+    return ApiError("InvalidToken", "The provided token is malformed or otherwise invalid.")
+
+
+def _kept(cache: dict[K, T], key: K, make: Callable[[], T]) -> T:
+    """What the cache has, or what `make` makes; the oldest entry goes when it is full."""
+    if key in cache:
+        return cache[key]
+    made = make()
+    if len(cache) >= CACHED_MAX:
+        del cache[next(iter(cache))]
+    cache[key] = made
+    return made

@@ -1,0 +1,79 @@
+"""What does IAM keep in the control state?"""
+
+from __future__ import annotations
+
+import msgspec
+
+from atoll.state import Table
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """What users and roles have in common. `id`: AIDA... or AROA..., never given twice. `policies`: inline, name to text.
+    `attached`: ARNs of managed policies in order of attachment. `boundary`: an ARN or ""."""
+
+    name: str
+    id: str
+    path: str
+    created_ms: int
+    policies: dict[str, str] = {}
+    attached: tuple[str, ...] = ()
+    boundary: str = ""
+    tags: dict[str, str] = {}
+
+
+class UserRecord(Holder, frozen=True, kw_only=True):
+    pass
+
+
+class RoleRecord(Holder, frozen=True, kw_only=True):
+    trust: str
+    description: str = ""
+    max_session_s: int = 3600
+
+
+class AccessKeyRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A user's key pair, under its access key id."""
+
+    id: str
+    user: str
+    secret: str
+    created_ms: int
+    active: bool = True
+
+
+class PolicyRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A managed policy: its one version, v1."""
+
+    name: str
+    id: str
+    arn: str
+    path: str
+    document: str
+    created_ms: int
+    description: str = ""
+    tags: dict[str, str] = {}
+
+
+class RootRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The account of this world, and the key pair of its root user."""
+
+    account: str
+    access_key: str
+    secret: str
+    created_ms: int = 0
+
+
+class SessionKeyRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What seals session tokens."""
+
+    key: bytes
+
+
+# Keys of the first three are names in lower case: IAM does not let two names differ by case alone.
+USERS = Table("iam-user", UserRecord)
+ROLES = Table("iam-role", RoleRecord)
+POLICIES = Table("iam-policy", PolicyRecord)
+ACCESS_KEYS = Table("iam-access-key", AccessKeyRecord)
+WORLD = Table("iam-root", RootRecord)
+SESSION_KEYS = Table("iam-session-key", SessionKeyRecord)
+ONLY = "one"  # the key of the only record of the last two

@@ -1,0 +1,96 @@
+"""What does S3 in one region work with?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from atoll.domain.call import Call
+from atoll.domain.clock import Clock
+from atoll.domain.limits import BUCKETS_MAX
+from atoll.domain.objects import Checksum
+from atoll.domain.shapes import Store
+from atoll.rules import replication
+from atoll.services.s3.records import BUCKETS, BucketRecord
+from atoll.state import State
+
+
+class Payload(Protocol):
+    """What the gateway computed while a body was read: valid once the body has ended (Call.payload)."""
+
+    @property
+    def md5_hex(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def checksum(self) -> Checksum: ...
+
+
+_SUM_OF_NOTHING = Checksum("CRC64NVME", "FULL_OBJECT", "AAAAAAAAAAA=")
+
+
+@dataclass(frozen=True, slots=True)
+class _Nothing:
+    """The payload of a request without a body."""
+
+    md5_hex: str = "d41d8cd98f00b204e9800998ecf8427e"
+    size: int = 0
+    checksum: Checksum = _SUM_OF_NOTHING
+
+
+def payload_of(call: Call) -> Payload:
+    """What the gateway computed of the body, once that has ended; it hands nothing on for a request that has none."""
+    found: Payload = _Nothing() if call.payload is None else call.payload
+    return found
+
+
+class RuleBook:
+    """Parsed replication rules, kept until the record changes."""
+
+    __slots__ = ("_pages",)
+
+    def __init__(self) -> None:
+        self._pages: dict[str, tuple[BucketRecord, replication.Rules]] = {}
+
+    def of(self, record: BucketRecord) -> replication.Rules | None:
+        if record.replication is None:
+            return None
+        page = self._pages.get(record.name)
+        if page is None or page[0] is not record:
+            if len(self._pages) >= BUCKETS_MAX:
+                self._pages.clear()
+            page = self._pages[record.name] = record, replication.parse(record.replication)
+        return page[1]
+
+
+def _anyone(_principal: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The collaborators of the operations.
+
+    `regions` are those of this world, `account` owns it. `attached(bucket)`: is it a member of an access point?
+    `known(principal)`: does this account, user or role exist (PutBucketPolicy)? `dice(n)` gives n random bytes. `compat` "lenient" answers an owner's second CreateBucket with 200 in every region, because rclone
+    sends one before each copy, and GetBucketLocation from everywhere.
+    """
+
+    store: Store
+    state: State
+    clock: Clock
+    region: str
+    regions: Sequence[str]
+    account: str
+    attached: Callable[[str], bool]
+    dice: Callable[[int], bytes]
+    compat: Literal["lenient", "strict"] = "lenient"
+    known: Callable[[str], bool] = _anyone
+    rules: RuleBook = field(default_factory=RuleBook)
+
+    def locate(self, bucket: str) -> BucketRecord | None:
+        """The bucket wherever it is."""
+        return self.state.get(BUCKETS, bucket)

@@ -1,0 +1,56 @@
+"""What does a bucket's policy say, and does it let strangers in?"""
+
+from __future__ import annotations
+
+from atoll.domain.call import Answer, Call
+from atoll.domain.errors import ApiError
+from atoll.rules import bodysum
+from atoll.rules.policy.parse import parse
+from atoll.rules.policy.public import is_public
+from atoll.rules.policy.validate import check_bucket_policy, public_refused
+from atoll.services.s3.buckets import bucket_here, configure
+from atoll.services.s3.here import Here
+from atoll.services.s3.records import BucketRecord
+
+
+async def GetBucketPolicy(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwner: str | None = None) -> Answer:
+    """The text as it was received."""
+    return Answer({"Policy": _text(bucket_here(here, call, Bucket, ExpectedBucketOwner))})
+
+
+def _text(record: BucketRecord) -> str:
+    if not record.policy:
+        raise ApiError("NoSuchBucketPolicy", "The bucket policy does not exist", BucketName=record.name)
+    return record.policy
+
+
+async def PutBucketPolicy(
+    here: Here,
+    call: Call,
+    *,
+    Bucket: str,
+    Policy: str | bytes | None = None,
+    ContentMD5: str | None = None,
+    ChecksumAlgorithm: str | None = None,
+    ExpectedBucketOwner: str | None = None,
+) -> Answer:
+    """Refuses what is malformed, and what is public where BlockPublicPolicy is on."""
+    record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
+    bodysum.require(call.request.headers)
+    text = Policy.decode(errors="replace") if isinstance(Policy, bytes) else Policy or ""
+    policy = check_bucket_policy(text, Bucket, known=here.known)
+    block = record.public_access_block
+    if block is not None and block.block_public_policy and is_public(policy):
+        raise public_refused()
+    await configure(here, record, policy=text)
+    return Answer(status=204)
+
+
+async def DeleteBucketPolicy(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwner: str | None = None) -> Answer:
+    await configure(here, bucket_here(here, call, Bucket, ExpectedBucketOwner), policy="")
+    return Answer()
+
+
+async def GetBucketPolicyStatus(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwner: str | None = None) -> Answer:
+    text = _text(bucket_here(here, call, Bucket, ExpectedBucketOwner))
+    return Answer({"PolicyStatus": {"IsPublic": is_public(parse(text, kind="resource"))}})

@@ -1,0 +1,159 @@
+"""Which uploads are in progress, and which parts of one are here?"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from atoll.domain.call import Answer, Call
+from atoll.domain.errors import ApiError
+from atoll.domain.limits import PARTS_MAX
+from atoll.domain.objects import Entry
+from atoll.rules import listing, owners
+from atoll.services.s3.buckets import bucket_here
+from atoll.services.s3.here import Here
+from atoll.services.s3.listed import groups, said
+from atoll.services.s3.reading import modified
+from atoll.services.s3.upload import Upload, all_uploads, find, part_of, parts_of
+
+
+async def ListParts(
+    here: Here,
+    call: Call,
+    *,
+    Bucket: str,
+    Key: str,
+    UploadId: str,
+    MaxParts: int | None = None,
+    PartNumberMarker: int | str | None = None,
+    ExpectedBucketOwner: str | None = None,
+) -> Answer:
+    bucket_here(here, call, Bucket, ExpectedBucketOwner)
+    upload = await find(here.store, Bucket, Key, UploadId)
+    size, after = listing.page_size(MaxParts, "max-parts"), part_marker(PartNumberMarker)
+    rows, more = await _page(here, Bucket, UploadId, after, size)
+    return Answer(
+        said(
+            {
+                "Bucket": Bucket,
+                "Key": Key,
+                "UploadId": UploadId,
+                "PartNumberMarker": after,
+                "NextPartNumberMarker": part_of(rows[-1]).number if rows else 0,
+                "MaxParts": size,
+                "IsTruncated": more,
+                "Parts": [_part(upload, entry) for entry in rows] or None,
+                "Initiator": owners.owner(upload.facts.owner),
+                "Owner": owners.owner(upload.facts.owner),
+                "StorageClass": "STANDARD",
+                "ChecksumAlgorithm": upload.algorithm or None,
+                "ChecksumType": upload.kind or None,
+            }
+        )
+    )
+
+
+def part_marker(marker: int | str | None) -> int:
+    """part-number-marker; an empty one is none. Raises InvalidArgument."""
+    text = str(marker or 0)
+    if not text.isdecimal():
+        raise ApiError(
+            "InvalidArgument",
+            "Provided part-number-marker is not an integer or within integer range",
+            ArgumentName="part-number-marker",
+            ArgumentValue=text,
+        )
+    return min(int(text), PARTS_MAX)
+
+
+async def _page(here: Here, bucket: str, upload_id: str, after: int, size: int) -> tuple[list[Entry], bool]:
+    rows: list[Entry] = []
+    if not size:
+        return rows, False
+    async for entry in parts_of(here.store, bucket, upload_id, after=after):
+        if len(rows) == size:
+            return rows, True
+        rows.append(entry)
+    return rows, False
+
+
+def _part(upload: Upload, entry: Entry) -> dict[str, Any]:
+    part = part_of(entry)
+    members: dict[str, Any] = {
+        "PartNumber": part.number,
+        "LastModified": modified(entry.facts),
+        "ETag": f'"{part.etag}"',
+        "Size": part.size,
+    }
+    return {**members, f"Checksum{upload.algorithm}": part.checksum} if upload.algorithm else members
+
+
+async def ListMultipartUploads(
+    here: Here,
+    call: Call,
+    *,
+    Bucket: str,
+    Prefix: str | None = None,
+    Delimiter: str | None = None,
+    KeyMarker: str | None = None,
+    UploadIdMarker: str | None = None,
+    MaxUploads: int | None = None,
+    EncodingType: str | None = None,
+    ExpectedBucketOwner: str | None = None,
+) -> Answer:
+    """By key, then by time. An upload-id-marker without a key-marker is ignored."""
+    bucket_here(here, call, Bucket, ExpectedBucketOwner)
+    encode = listing.check_encoding(EncodingType)
+    text = listing.url if encode else listing.plain
+    page: listing.Page[Upload] = listing.Page(Prefix or "", Delimiter or "", listing.page_size(MaxUploads, "max-uploads"))
+    await _fill(here, Bucket, page, KeyMarker or "", UploadIdMarker or "")
+    return Answer(
+        said(
+            {
+                "Bucket": Bucket,
+                "KeyMarker": text(KeyMarker or ""),
+                "UploadIdMarker": UploadIdMarker or "",
+                "NextKeyMarker": text(page.next_name) if page.truncated else None,
+                "NextUploadIdMarker": page.resume.version if page.truncated else None,
+                "Prefix": text(page.prefix),
+                "Delimiter": text(Delimiter) if Delimiter else None,
+                "MaxUploads": page.size,
+                "IsTruncated": page.truncated,
+                "EncodingType": EncodingType,
+                "Uploads": [_row(upload, encode=encode) for upload in page.rows] or None,
+                "CommonPrefixes": groups(page, encode=encode) or None,
+            }
+        )
+    )
+
+
+async def _fill(here: Here, bucket: str, page: listing.Page[Upload], key: str, upload_id: str) -> None:
+    """Uploads lie in order of their ids; what is wanted is gathered, put in order and offered."""
+    found = [upload async for upload in all_uploads(here.store, bucket) if upload.key.startswith(page.prefix)]
+    found.sort(key=_order)
+    after = listing.start("" if upload_id else key, page.prefix, page.delimiter).name
+    place = next((_order(upload) for upload in found if (upload.key, upload.id) == (key, upload_id)), (key, 0, ""))
+    for upload in found:
+        shown = _order(upload) > place if key and upload_id else upload.key > after
+        if shown and not page.offer(upload.key, upload, version=upload.id):
+            return
+
+
+def _order(upload: Upload) -> tuple[str, int, str]:
+    return upload.key, upload.facts.modified_ms, upload.id
+
+
+def _row(upload: Upload, *, encode: bool) -> dict[str, Any]:
+    initiated: datetime = modified(upload.facts)
+    return said(
+        {
+            "UploadId": upload.id,
+            "Key": listing.url(upload.key) if encode else upload.key,
+            "Initiated": initiated,
+            "StorageClass": "STANDARD",
+            "Owner": owners.owner(upload.facts.owner),
+            "Initiator": owners.owner(upload.facts.owner),
+            "ChecksumAlgorithm": upload.algorithm or None,
+            "ChecksumType": upload.kind or None,
+        }
+    )

@@ -1,0 +1,108 @@
+"""What is remembered of a multipart upload in progress?"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import cast
+
+from atoll.domain.errors import ApiError
+from atoll.domain.limits import LIST_MAX_KEYS
+from atoll.domain.objects import ChecksumKind, Entry, Facts, Key, Mark, Part
+from atoll.domain.shapes import Store
+from atoll.rules import hashing, uploads
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One upload. `algorithm` "" and `kind` "": none was declared; the object then gets CRC64NVME of all its bytes.
+
+    `began_ms` is the stamp of the key's newest version, or the clock, when it began.
+    """
+
+    bucket: str
+    id: str
+    key: str
+    algorithm: str
+    kind: str
+    began_ms: int
+    facts: Facts
+
+    def part(self, number: int) -> Key:
+        """Where a part lies."""
+        return uploads.part_key(self.bucket, self.id, number)
+
+    @property
+    def needed(self) -> str:
+        """The algorithm of which every part must have a checksum."""
+        return self.algorithm or hashing.DEFAULT
+
+    @property
+    def needed_kind(self) -> ChecksumKind:
+        return cast("ChecksumKind", self.kind or "FULL_OBJECT")
+
+
+def notes(key: str, declared: tuple[str, ChecksumKind] | None, began_ms: int) -> dict[str, str]:
+    """As they lie in the store."""
+    algorithm, kind = declared or ("", "")
+    return {"key": key, "algorithm": algorithm, "kind": kind, "began_ms": str(began_ms)}
+
+
+def read(bucket: str, upload_id: str, facts: Facts) -> Upload:
+    kept = facts.notes
+    return Upload(bucket, upload_id, kept["key"], kept["algorithm"], kept["kind"], int(kept["began_ms"]), facts)
+
+
+async def find(store: Store, bucket: str, key: str, upload_id: str) -> Upload:
+    """Raises NoSuchUpload for an unknown id, and for that of another key."""
+    upload = await look(store, bucket, key, upload_id)
+    if upload is None:
+        raise no_such_upload(upload_id)
+    return upload
+
+
+async def look(store: Store, bucket: str, key: str, upload_id: str) -> Upload | None:
+    if uploads.region_of_upload(upload_id) is None:
+        return None
+    facts = await store.head(uploads.folder(bucket, upload_id))
+    if facts is None or facts.notes.get("key") != key:
+        return None
+    return read(bucket, upload_id, facts)
+
+
+def no_such_upload(upload_id: str) -> ApiError:
+    return ApiError(
+        "NoSuchUpload",
+        "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.",
+        UploadId=upload_id,
+    )
+
+
+async def parts_of(store: Store, bucket: str, upload_id: str, *, after: int = 0) -> AsyncIterator[Entry]:
+    """The parts that are there, by rising number."""
+    folder = uploads.folder(bucket, upload_id)
+    mark = Mark(uploads.part_key(bucket, upload_id, after).name if after else folder.name)
+    while True:
+        batch = await store.scan(folder.bucket, prefix=folder.name, after=mark, limit=LIST_MAX_KEYS)
+        for entry in batch:
+            yield entry
+        if len(batch) < LIST_MAX_KEYS:
+            return
+        mark = Mark(batch[-1].name)
+
+
+def part_of(entry: Entry) -> Part:
+    checksum = entry.facts.checksum
+    return Part(
+        uploads.part_number(entry.name), entry.facts.size, entry.facts.etag, checksum.value if checksum else ""
+    )
+
+
+async def all_uploads(store: Store, bucket: str) -> AsyncIterator[Upload]:
+    """Every upload in progress, in no useful order: parts lie behind their upload and are stepped over."""
+    mark = Mark()
+    while batch := await store.scan(uploads.area(bucket), after=mark, limit=1):
+        upload_id = batch[0].name.partition("/")[0]
+        if batch[0].name.endswith("/"):
+            yield read(bucket, upload_id, batch[0].facts)
+        mark = Mark(upload_id + "0")  # "0" follows "/": behind everything of this upload

@@ -1,0 +1,67 @@
+"""Which version does a call mean, and may the caller know that it is not there?"""
+
+from __future__ import annotations
+
+import re
+
+from atoll.domain.arn import bucket_arn
+from atoll.domain.call import Call
+from atoll.domain.errors import ApiError
+from atoll.domain.objects import NULL_VERSION, Facts
+from atoll.services.s3.records import BucketRecord
+
+VERSION_BYTES = 24  # of chance; 32 characters in base64url, as long as AWS's
+_VERSION = re.compile(r"[A-Za-z0-9_.-]{32}")
+
+
+def check_version(record: BucketRecord, version: str | None) -> str | None:
+    """Raises InvalidArgument for an id that no version of this bucket can have."""
+    if version in (None, NULL_VERSION):
+        return version
+    if not record.versioning or not _VERSION.fullmatch(version or ""):
+        raise ApiError(
+            "InvalidArgument", "Invalid version id specified", ArgumentName="versionId", ArgumentValue=version or ""
+        )
+    return version
+
+
+def present(call: Call, record: BucketRecord, key: str, version: str | None, facts: Facts | None) -> Facts:
+    """The version that was found, if it is an object.
+
+    Raises NoSuchKey or NoSuchVersion (AccessDenied for who may not list the bucket), and for markers NoSuchKey or
+    MethodNotAllowed with x-amz-delete-marker.
+    """
+    if facts is None:
+        raise missing(call, record, key, version)
+    if facts.marker:
+        raise _marker(call, record, key, version, facts)
+    return facts
+
+
+def missing(call: Call, record: BucketRecord, key: str, version: str | None) -> ApiError:
+    if not call.may("s3:ListBucket", bucket_arn(record.name)):
+        return ApiError("AccessDenied", "Access Denied")
+    if version is not None:
+        return ApiError("NoSuchVersion", "The specified version does not exist.", Key=key, VersionId=version)
+    return ApiError("NoSuchKey", "The specified key does not exist.", Key=key)
+
+
+def _marker(call: Call, record: BucketRecord, key: str, version: str | None, facts: Facts) -> ApiError:
+    headers = {"x-amz-delete-marker": "true", "x-amz-version-id": facts.version}
+    if version is not None:
+        return ApiError(
+            "MethodNotAllowed",
+            "The specified method is not allowed against this resource.",
+            headers={**headers, "allow": "DELETE"},
+            Method=call.request.method,
+            ResourceType="DeleteMarker",
+        )
+    error = missing(call, record, key, None)
+    if error.code == "NoSuchKey":
+        error.headers.update(headers)
+    return error
+
+
+def shown(record: BucketRecord, version: str) -> dict[str, str]:
+    """The VersionId member of an answer: nothing in a bucket that never had versioning."""
+    return {"VersionId": version} if record.versioning else {}

@@ -1,0 +1,45 @@
+"""What are STS's operations given to work with?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.domain.call import Call, Caller
+from atoll.rules.policy.model import Context, Decision
+from atoll.rules.token import Session
+
+
+class RoleFacts(Protocol):
+    """What AssumeRole wants to know of a role. `id`: AROA..."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def max_session_s(self) -> int: ...
+
+
+class MayAssume(Protocol):
+    """Trust policy and the caller's own policies, together."""
+
+    def __call__(self, caller: Caller, role_arn: str, context: Context, action: str, /) -> Decision: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """`dice(n)`: n unpredictable bytes. `context(call)`: the condition keys that every request has (aws:SourceIp ...).
+
+    `seal` makes the session token. `check_session_policy` raises MalformedPolicyDocument.
+    """
+
+    role: Callable[[str], RoleFacts | None]
+    may_assume: MayAssume
+    context: Callable[[Call], Context]
+    seal: Callable[[Session], str]
+    dice: Callable[[int], bytes]
+    check_session_policy: Callable[[str], object]

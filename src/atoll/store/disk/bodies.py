@@ -1,0 +1,129 @@
+"""How do the bytes of a found version get out, whole or in part, and never torn?"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import NamedTuple
+
+from awscrt.checksums import crc64nvme
+
+from atoll.domain.errors import ApiError
+from atoll.domain.message import Body
+from atoll.domain.objects import Key, Span
+from atoll.store.disk.blobs import Blobs, read_file
+from atoll.store.disk.pins import Pin
+from atoll.store.disk.schema import signed
+from atoll.store.order import cut
+
+_log = logging.getLogger(__name__)
+
+
+class Run(NamedTuple):
+    """Bytes of one blob: in memory, or (None) in the file `id`. `crc` signed."""
+
+    id: int
+    size: int
+    crc: int
+    content: bytes | None
+
+
+def torn(key: Key, what: str) -> ApiError:
+    """The disk does not have what was written: an answer that names the key, and a line in the log."""
+    _log.error("%s/%s: %s", key.bucket, key.name, what)
+    return ApiError("InternalError", f"The stored bytes of {key.name!r} are damaged.", Key=key.name)
+
+
+def inline_body(key: Key, content: bytes, crc: int, span: Span | None) -> Body:
+    if signed(crc64nvme(content)) != crc:
+        raise torn(key, "an inline blob has another checksum")
+    return Body.of(cut(content, span))
+
+
+class Files:
+    """The bytes of a version of which at least one run is a file. `pin` keeps the files while this is in use."""
+
+    def __init__(self, blobs: Blobs, key: Key, runs: Sequence[Run], pin: Pin) -> None:
+        self._blobs = blobs
+        self._key = key
+        self._runs = runs
+        self._pin = pin
+
+    def body(self, span: Span | None) -> Body:
+        """Opens the first file, so that a missing one is an error and not a body cut short."""
+        size = sum(run.size for run in self._runs)
+        span = span or Span(0, size - 1)
+        assert span.last < size, "a span beyond the end"
+        pieces = list(_pieces(self._runs, span))
+        first = self._open(pieces[0][0])
+        return Body(self._stream(pieces, first), span.size)
+
+    def _open(self, run: Run) -> OpenFile:
+        try:
+            return OpenFile(os.open(self._blobs.path(run.id), os.O_RDONLY) if run.content is None else -1)
+        except FileNotFoundError as fault:
+            raise torn(self._key, f"blob {run.id:x} is missing") from fault
+
+    async def _stream(self, pieces: Sequence[tuple[Run, Span]], first: OpenFile) -> AsyncIterator[bytes]:
+        file: OpenFile | None = first
+        try:
+            for run, span in pieces:
+                file = file or self._open(run)
+                async for piece in self._read(run, span, file):
+                    yield piece
+                file.close()
+                file = None
+        finally:
+            if file is not None:
+                file.close()
+            self._pin.close()
+
+    async def _read(self, run: Run, span: Span, file: OpenFile) -> AsyncIterator[bytes]:
+        """The last piece of a run that is read whole is handed out only when the checksum is right."""
+        if run.content is not None:
+            if signed(crc64nvme(run.content)) != run.crc:
+                raise torn(self._key, f"blob {run.id:x} has another checksum")
+            yield cut(run.content, span)
+            return
+        crc, left = 0, span.size
+        async for piece in read_file(self._blobs, file.number, span.first, span.size):
+            left -= len(piece)
+            if span.size == run.size:
+                crc = crc64nvme(piece, crc)
+                if not left and signed(crc) != run.crc:
+                    raise torn(self._key, f"blob {run.id:x} has another checksum")
+            yield piece
+        if left:
+            raise torn(self._key, f"blob {run.id:x} is {left} bytes short")
+
+    def close(self) -> None:
+        self._pin.close()
+
+
+class OpenFile:
+    """A file descriptor that is closed at the latest when nobody knows it any more (a body that was never begun)."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def close(self) -> None:
+        number, self.number = self.number, -1
+        if number >= 0:
+            os.close(number)
+
+    __del__ = close
+
+
+def _pieces(runs: Sequence[Run], span: Span) -> Iterator[tuple[Run, Span]]:
+    """The runs that a span touches, each with the part of it that is wanted."""
+    begin = 0
+    for run in runs:
+        first, last = max(span.first - begin, 0), min(span.last - begin, run.size - 1)
+        if first <= last:
+            yield run, Span(first, last)
+        begin += run.size
+
+

@@ -1,0 +1,74 @@
+"""What must happen before a store is used? Claim it, open the database, remove what a crash left behind."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.store.disk.blobs import Blobs, flush_folder
+from atoll.store.disk.lock import claim
+from atoll.store.disk.schema import open_writer
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Opened:
+    """A store that is ours until close()."""
+
+    db: sqlite3.Connection
+    next_id: int
+    _lock: int
+
+    def close(self) -> None:
+        """In good order: the next opening need not look for orphans. May be called again."""
+        lock, self._lock = self._lock, -1
+        if lock < 0:
+            return
+        try:
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES ('open', 0)")
+        except sqlite3.Error:  # a full disk, say: the next opening looks for orphans, that is all
+            _log.exception("the store could not note that it was closed")
+        finally:
+            self.db.close()
+            os.close(lock)
+
+
+def open_folder(folder: Path, blobs: Blobs) -> Opened:
+    """Raises BlockingIOError when another process has the store. Replaying the write-ahead log is SQLite's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = claim(folder)
+    if lock is None:
+        raise BlockingIOError(f"another process has the store in {folder}")
+    try:
+        blobs.make_folders()
+        db = open_writer(folder)
+        flush_folder(folder)
+        flush_folder(folder.parent)
+        _sweep(db, blobs)
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('open', 1)")
+        return Opened(db, _next_id(db), lock)
+    except BaseException:
+        os.close(lock)
+        raise
+
+
+def _sweep(db: sqlite3.Connection, blobs: Blobs) -> None:
+    """Files that were never finished, and after a crash those that no row refers to. Safe, because the store is ours."""
+    for path in blobs.drafts():
+        path.unlink()
+    row = db.execute("SELECT value FROM meta WHERE name = 'open'").fetchone()
+    if row is None or row[0]:
+        known = {blob for (blob,) in db.execute("SELECT id FROM blob WHERE bytes IS NULL")}
+        for blob, path in blobs.files():
+            if blob not in known:
+                path.unlink()
+
+
+def _next_id(db: sqlite3.Connection) -> int:
+    """Above every row. A file may outlive its row for a moment, but not an opening."""
+    (highest,) = db.execute("SELECT max(id) FROM (SELECT max(id) AS id FROM version UNION ALL SELECT max(id) FROM blob)").fetchone()
+    return int(highest or 0) + 1

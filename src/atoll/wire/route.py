@@ -1,0 +1,16 @@
+"""Which operation was asked for, and what did the path say?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Route(NamedTuple):
+    """`operation` as AWS names it; `labels` are the decoded parts of the path (S3: Bucket and Key).
+
+    A tuple, because one is made for each request.
+    """
+
+    operation: str
+    labels: Mapping[str, str]

@@ -1,0 +1,549 @@
+import asyncio
+
+import pytest
+from net.ground import Dial, echo, serving, settle, wire_to
+
+from atoll.domain.errors import ApiError, Incomplete, Upstream
+from atoll.domain.message import Body, Response
+from atoll.net.http1_connection import Limits
+
+MiB = 1024 * 1024
+GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+
+
+async def pieces(*parts):
+    for part in parts:
+        yield part
+
+
+def put(length, *extra):
+    return b"\r\n".join([b"PUT /k HTTP/1.1", b"Host: h", b"Content-Length: %d" % length, *extra, b"", b""])
+
+
+async def refuses(request):
+    return Response(403, {}, Body.of(b"no"))
+
+
+def test_a_small_request_is_answered_and_the_connection_kept(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(put(3) + b"abc")
+            assert (await wire.answer())[2] == b"abc"
+            wire.send(b"GET /b//c?x=%2F HTTP/1.1\r\nHost: h\r\n\r\n")
+            status, headers, _ = await wire.answer()
+            assert (status, headers["x-target"]) == (200, "/b//c?x=%2F")
+
+    run(main())
+
+
+def test_requests_sent_ahead_are_answered_in_order(run):
+    async def main():
+        gates = {"/1": asyncio.Event(), "/2": asyncio.Event()}
+
+        async def handler(request):
+            await gates[request.target].wait()
+            return Response(200, {}, Body.of(request.target.encode()))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(GET.replace(b"/a", b"/1") + GET.replace(b"/a", b"/2"))
+            gates["/2"].set()
+            gates["/1"].set()
+            assert (await wire.answer())[2] == b"/1"
+            assert (await wire.answer())[2] == b"/2"
+
+    run(main())
+
+
+def test_more_requests_sent_ahead_than_the_limit_are_all_answered(run):
+    async def main():
+        async with serving(echo, limits=Limits(ahead=4)) as (_, port), wire_to(port) as wire:
+            wire.send(GET * 50)
+            assert [(await wire.answer())[0] for _ in range(50)] == [200] * 50
+
+    run(main())
+
+
+def test_the_date_is_of_the_clock_and_the_server_has_a_name(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(GET)
+            _, headers, _ = await wire.answer()
+            assert headers["date"] == "Mon, 12 Jan 1970 13:46:40 GMT"
+            assert headers["server"] == "AtollS3"
+
+    run(main())
+
+
+def test_the_absolute_form_becomes_a_path_and_its_host_wins(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(b"GET http://1.2.3.4:80?a=b HTTP/1.1\r\nHost: other\r\n\r\n")
+            _, headers, _ = await wire.answer()
+            assert (headers["x-target"], headers["x-host"]) == ("/?a=b", "1.2.3.4:80")
+
+    run(main())
+
+
+@pytest.mark.parametrize("chunks", [b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", b"3\r\nabc\r\n2\r\nde\r\n0\r\nx-trailer: 1\r\n\r\n"])
+def test_a_chunked_body_is_decoded(run, chunks):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + GET)
+            assert (await wire.answer())[2] == b"abcde"
+            assert (await wire.answer())[0] == 200
+
+    run(main())
+
+
+def test_a_large_body_is_streamed_whole(run):
+    body = bytes(range(256)) * 12_000
+
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(put(len(body)) + body)
+            assert (await wire.answer())[2] == body
+
+    run(main())
+
+
+def test_a_handler_that_does_not_read_makes_the_sender_wait(run):
+    async def main():
+        gate, seen = asyncio.Event(), []
+
+        async def handler(request):
+            await gate.wait()
+            async for piece in request.body:
+                seen.append(len(piece))
+            return Response(200)
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(put(64 * MiB) + bytes(64 * MiB))
+            await settle(lambda: wire.writer.transport.get_write_buffer_size() < 64 * MiB - MiB)
+            assert wire.writer.transport.get_write_buffer_size() > 32 * MiB
+            gate.set()
+            assert (await wire.answer())[0] == 200
+            assert sum(seen) == 64 * MiB
+
+    run(main())
+
+
+def test_a_body_that_breaks_off_is_incomplete(run):
+    async def main():
+        seen = asyncio.get_running_loop().create_future()
+
+        async def handler(request):
+            try:
+                async for _ in request.body:
+                    pass
+            except Incomplete as error:
+                seen.set_result(error)
+            return Response(200)
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(put(MiB) + b"x" * 1000)
+            wire.reset()
+            assert isinstance(await seen, Incomplete)
+
+    run(main())
+
+
+def test_a_client_that_half_closes_after_its_request_is_answered(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(put(3) + b"abc")
+            wire.half_close()
+            assert (await wire.rest()).endswith(b"abc")
+
+    run(main())
+
+
+# ---- Expect: 100-continue
+
+
+def test_100_continue_is_sent_when_the_handler_reads_and_not_before(run):
+    async def main():
+        gate = asyncio.Event()
+
+        async def handler(request):
+            await gate.wait()
+            return await echo(request)
+
+        async with serving(handler) as (server, port), wire_to(port) as wire:
+            wire.send(put(3, b"Expect: 100-continue"))
+            await settle(lambda: len(server) == 1)
+            gate.set()
+            assert (await wire.head())[0] == 100
+            wire.send(b"abc")
+            assert (await wire.answer())[2] == b"abc"
+
+    run(main())
+
+
+def test_an_early_answer_comes_without_100_and_the_connection_is_used_again_without_the_body(run):
+    """botocore does not send the body after a final answer: its next bytes are a request line."""
+
+    async def main():
+        async with serving(refuses) as (_, port), wire_to(port) as wire:
+            wire.send(put(5 * MiB, b"Expect: 100-continue"))
+            status, headers, body = await wire.answer()
+            assert (status, "connection" in headers, body) == (403, False, b"no")
+            wire.send(GET)
+            assert (await wire.answer())[0] == 403
+
+    run(main())
+
+
+def test_a_client_that_expects_but_does_not_wait_gets_past_its_body(run):
+    async def main():
+        async with serving(refuses) as (_, port), wire_to(port) as wire:
+            wire.send(put(100_000, b"Expect: 100-continue") + b"x")
+            assert (await wire.answer())[0] == 403
+            wire.send(b"x" * 99_999 + GET)
+            assert (await wire.answer())[0] == 403
+
+    run(main())
+
+
+def test_another_expectation_is_refused(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(put(3, b"Expect: miracles") + b"abc")
+            assert (await wire.rest()).startswith(b"HTTP/1.1 417 ")
+
+    run(main())
+
+
+# ---- early answers
+
+
+def test_an_unread_body_is_skipped_and_the_connection_kept(run):
+    async def main():
+        async with serving(refuses) as (_, port), wire_to(port) as wire:
+            wire.send(put(500_000) + b"x" * 500_000 + GET)
+            assert (await wire.answer())[0] == 403
+            assert (await wire.answer())[0] == 403
+
+    run(main())
+
+
+def test_a_large_unread_body_ends_the_connection_after_the_answer_was_read(run):
+    async def main():
+        async with serving(refuses) as (_, port), wire_to(port) as wire:
+            wire.send(put(8 * MiB) + b"x" * (2 * MiB))
+            status, headers, body = await wire.answer()
+            assert (status, headers["connection"], body) == (403, "close", b"no")
+            wire.send(b"x" * (6 * MiB))
+            assert await wire.rest() == b""
+
+    run(main())
+
+
+def test_an_endless_unread_chunked_body_ends_the_connection(run):
+    async def main():
+        async with serving(refuses) as (_, port), wire_to(port) as wire:
+            wire.send(b"PUT /k HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + b"100000\r\n" + b"x" * MiB + b"\r\n")
+            assert (await wire.answer())[0] == 403
+            wire.send(b"100000\r\n" + b"x" * MiB + b"\r\n")
+            wire.half_close()
+            assert await wire.rest() == b""
+
+    run(main())
+
+
+# ---- answers
+
+
+def test_a_body_of_unknown_length_is_chunked(run):
+    async def main():
+        async def handler(request):
+            return Response(200, {}, Body(pieces(b"ab", b"", b"c"), None))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(GET)
+            status, headers, body = await wire.answer()
+            assert (status, headers["transfer-encoding"], body) == (200, "chunked", b"abc")
+
+    run(main())
+
+
+def test_http_1_0_is_answered_by_closing(run):
+    async def main():
+        async def handler(request):
+            return Response(200, {}, Body(pieces(b"ab", b"c"), None))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(b"GET / HTTP/1.0\r\n\r\n")
+            answer = await wire.rest()
+            assert b"chunked" not in answer
+            assert answer.endswith(b"\r\n\r\nabc")
+
+    run(main())
+
+
+def test_head_carries_the_length_of_get_and_no_body(run):
+    async def main():
+        async def handler(request):
+            return Response(200, {"Content-Length": "1234"})
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(GET.replace(b"GET", b"HEAD") * 2)
+            assert (await wire.answer("HEAD"))[1]["content-length"] == "1234"
+            assert (await wire.answer("HEAD"))[0] == 200
+
+    run(main())
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_answers_without_body_have_none(run, status):
+    async def main():
+        async def handler(request):
+            return Response(status, {}, Body.of(b"not sent"))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(GET * 2)
+            _, headers, _ = await wire.answer()
+            assert "transfer-encoding" not in headers
+            assert (await wire.answer())[0] == status
+
+    run(main())
+
+
+@pytest.mark.parametrize("length", [10, None])
+@pytest.mark.parametrize("error", [Incomplete("cut"), ApiError("BadDigest"), RuntimeError("bug")])
+def test_an_answer_that_breaks_is_never_ended_cleanly(run, length, error):
+    async def main():
+        async def broken():
+            yield b"12345"
+            raise error
+
+        async def handler(request):
+            return Response(200, {}, Body(broken(), length))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(GET)
+            assert not (await wire.cut()).endswith(b"0\r\n\r\n")
+
+    run(main())
+
+
+@pytest.mark.parametrize("length", [2, 4])
+def test_an_answer_whose_length_is_wrong_is_never_ended_cleanly(run, length):
+    async def main():
+        async def handler(request):
+            return Response(200, {}, Body(pieces(b"abc"), length))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(GET)
+            await wire.cut()
+
+    run(main())
+
+
+def test_a_check_behind_the_last_byte_withholds_that_byte(run):
+    async def main():
+        async def checked():
+            yield b"whole"
+            raise Incomplete("the checksum does not fit")
+
+        async def handler(request):
+            return Response(200, {}, Body(checked(), 5))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(GET)
+            assert b"whole" not in await wire.cut()
+
+    run(main())
+
+
+def test_a_slow_reader_slows_the_body_down(run):
+    async def main():
+        made = []
+
+        async def endless():
+            for _ in range(1024):
+                made.append(1)
+                yield bytes(256 * 1024)
+
+        async def handler(request):
+            return Response(200, {}, Body(endless(), 256 * MiB))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.writer.transport.pause_reading()
+            wire.send(GET)
+            await settle(lambda: len(made) > 2)
+            await settle(lambda: True)
+            assert len(made) < 200
+
+    run(main())
+
+
+def test_a_bug_is_reported_and_answered_with_500(run):
+    async def main():
+        bugs = []
+
+        async def handler(request):
+            raise ZeroDivisionError
+
+        async with serving(handler, on_bug=lambda request, bug: bugs.append((request.target, bug))) as (_, port), wire_to(port) as wire:
+            wire.send(GET)
+            assert (await wire.answer())[0] == 500
+            assert [(target, type(bug)) for target, bug in bugs] == [("/a", ZeroDivisionError)]
+
+    run(main())
+
+
+def test_a_fault_of_a_peer_is_503(run):
+    async def main():
+        async def handler(request):
+            raise Upstream("gone")
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(GET * 2)
+            assert (await wire.answer())[0] == 503
+            assert (await wire.answer())[0] == 503
+
+    run(main())
+
+
+def test_a_line_break_in_a_header_never_reaches_the_client(run):
+    async def main():
+        bugs = []
+
+        async def handler(request):
+            return Response(200, {"x-amz-meta-a": "b\r\nSet-Cookie: c"})
+
+        async with serving(handler, on_bug=lambda request, bug: bugs.append(bug)) as (_, port), wire_to(port) as wire:
+            wire.send(GET)
+            assert await wire.cut() == b""
+            assert len(bugs) == 1
+
+    run(main())
+
+
+# ---- limits and patience
+
+
+def test_a_header_section_that_is_too_large_is_refused(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(b"GET / HTTP/1.1\r\nHost: h\r\nx: " + b"y" * 70_000 + b"\r\n\r\n")
+            answer = await wire.rest()
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            assert b"<Code>RequestHeaderSectionTooLarge</Code>" in answer
+
+    run(main())
+
+
+def test_a_header_without_end_is_refused(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(b"GET / HTTP/1.1\r\nHost: h\r\nx: " + b"y" * 400_000)
+            assert (await wire.rest()).startswith(b"HTTP/1.1 400 ")
+
+    run(main())
+
+
+@pytest.mark.parametrize("fields", [199, 200])
+def test_the_number_of_headers_is_limited(run, fields):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + b"a: b\r\n" * (fields - 1) + b"\r\n")
+            assert (await wire.answer())[0] == {199: 200, 200: 400}[fields]
+
+    run(main())
+
+
+def test_a_refusal_waits_for_the_answers_before_it(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(GET + b"nonsense\r\n\r\n")
+            assert (await wire.answer())[0] == 200
+            assert (await wire.answer())[0] == 400
+            assert await wire.rest() == b""
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("sent", "after_s", "answer"),
+    [
+        (b"", 75, b""),
+        (b"GET / HT", 30, b"HTTP/1.1 400 "),
+        (b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab", 60, b"HTTP/1.1 400 "),
+    ],
+)
+def test_patience_ends(run, sent, after_s, answer):
+    async def main():
+        clock = Dial()
+        async with serving(echo, clock=clock) as (server, port), wire_to(port) as wire:
+            wire.send(sent)
+            await settle(lambda: [each.deadline for each in server._connections] == [clock.time + after_s])
+            clock.advance(after_s)
+            assert (await wire.rest()).startswith(answer)
+
+    run(main())
+
+
+def test_a_body_that_stops_coming_is_a_request_timeout(run):
+    async def main():
+        clock, seen = Dial(), []
+
+        async def handler(request):
+            try:
+                return await echo(request)
+            except ApiError as error:
+                seen.append(error.code)
+                return Response(error.status)
+
+        async with serving(handler, clock=clock) as (server, port), wire_to(port) as wire:
+            wire.send(put(MiB) + b"x")
+            await settle(lambda: [each.deadline for each in server._connections] == [clock.time + 60])
+            clock.advance(61)
+            status, headers, _ = await wire.answer()
+            assert (status, headers["connection"], seen) == (400, "close", ["RequestTimeout"])
+
+    run(main())
+
+
+# ---- going
+
+
+def test_close_finishes_what_runs_and_cuts_what_idles(run):
+    async def main():
+        gate, begun = asyncio.Event(), asyncio.Event()
+
+        async def handler(request):
+            begun.set()
+            await gate.wait()
+            return Response(200, {}, Body.of(b"done"))
+
+        async with serving(handler) as (server, port), wire_to(port) as idle, wire_to(port) as busy:
+            busy.send(GET)
+            await begun.wait()
+            await settle(lambda: len(server) == 2)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(server.close(5))
+                assert await idle.rest() == b""
+                gate.set()
+                status, headers, body = await busy.answer()
+            assert (status, headers["connection"], body) == (200, "close", b"done")
+            assert len(server) == 0
+
+    run(main())
+
+
+def test_close_cuts_what_is_not_done_within_its_grace(run):
+    async def main():
+        begun = asyncio.Event()
+
+        async def handler(request):
+            begun.set()
+            await asyncio.Event().wait()
+
+        async with serving(handler) as (server, port), wire_to(port) as wire:
+            wire.send(GET)
+            await begun.wait()
+            await server.close(0.01)
+            assert await wire.cut() == b""
+
+    run(main())

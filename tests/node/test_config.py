@@ -1,0 +1,47 @@
+import pytest
+
+from atoll.node.config import WorldError, builtin_text, load, parse
+
+
+def test_the_built_in_world_has_the_four_measured_regions_and_three_cities():
+    world = load(None)
+    assert world.regions == ("us-east-1", "us-west-2", "eu-central-1", "ap-northeast-1")
+    assert [place.name for place in world.places if place.kind == "city"] == ["london", "mumbai", "sydney"]
+
+
+def test_its_links_are_the_published_ones():
+    world = load(None)
+    assert world.distance("ap-northeast-1", "us-east-1").rtt_ms == 146.4
+    assert world.distance("eu-central-1", "eu-central-1").rtt_ms == 0.3
+    assert world.distance("mumbai", "us-east-1").source == "estimate"
+
+
+def test_the_nearest_regions_come_in_order_of_distance():
+    assert load(None).nearest_regions("ap-northeast-1") == ("ap-northeast-1", "us-west-2", "us-east-1", "eu-central-1")
+
+
+def test_settings_given_at_start_win_over_the_file():
+    assert load(None).with_settings("aws", "strict").profile == "aws"
+    assert load(None).with_settings(None, None).compat == "lenient"
+
+
+def test_all_faults_of_a_world_file_are_reported_together():
+    with pytest.raises(WorldError) as caught:
+        parse('profile = "fast"\nspeed = 3\njitter_ms = -1\nlinks = [{ between = ["a"] }]\n[places.A]\nkind = "town"\n', "w.toml")
+    text = str(caught.value)
+    assert len(caught.value.complaints) == 7
+    assert all(word in text for word in ("w.toml", "speed", "'fast'", "'town'", "between", "jitter_ms", "at least one place"))
+
+
+def test_a_file_that_is_not_toml_is_refused_with_its_line():
+    with pytest.raises(WorldError, match="line 1"):
+        parse("= 3", "w.toml")
+
+
+def test_a_world_without_places_is_refused():
+    with pytest.raises(WorldError, match="no \\[places"):
+        parse("", "w.toml")
+
+
+def test_the_printed_built_in_world_can_be_read_again():
+    assert parse(builtin_text(), "copy") == load(None)

@@ -1,0 +1,80 @@
+import json
+
+import pytest
+
+from atoll.domain.call import ANONYMOUS, Caller
+from atoll.rules.policy import principals
+from atoll.rules.policy.model import Asked
+from atoll.rules.policy.parse import parse
+from atoll.rules.policy.principals import Reach, account_of, forbidden, principal_of, reach
+
+A = "111122223333"
+USER, ROLE, SESSION = f"arn:aws:iam::{A}:user/u", f"arn:aws:iam::{A}:role/r", f"arn:aws:sts::{A}:assumed-role/r/s"
+user = Caller("user", A, USER)
+session = Caller("role", A, SESSION, role_arn=ROLE)
+service = Caller("service", service="s3.amazonaws.com")
+
+
+def statement(element, effect="Allow", name="Principal"):
+    text = {"Statement": {"Effect": effect, name: element, "Action": "*", "Resource": "*"}}
+    return parse(json.dumps(text), kind="resource").statements[0]
+
+
+def asked(caller):
+    return Asked(caller, "s3:GetObject", (), {})
+
+
+@pytest.mark.parametrize(
+    ("caller", "element", "expected"),
+    [
+        (user, "*", Reach.EVERYONE),
+        (user, {"AWS": USER}, Reach.DIRECT),
+        (user, {"AWS": ["*", USER]}, Reach.DIRECT),
+        (user, {"AWS": A}, Reach.ACCOUNT),
+        (user, {"AWS": f"arn:aws:iam::{A}:root"}, Reach.ACCOUNT),
+        (user, {"AWS": "999999999999"}, Reach.NONE),
+        (user, {"AWS": f"arn:aws:iam::{A}:user/*"}, Reach.NONE),
+        (user, {"AWS": f"arn:aws:iam::{A}:user/U"}, Reach.NONE),
+        (session, {"AWS": SESSION}, Reach.DIRECT),
+        (session, {"AWS": ROLE}, Reach.ROLE),
+        (session, {"AWS": [A, ROLE]}, Reach.ROLE),
+        (session, {"AWS": A}, Reach.ACCOUNT),
+        (service, {"Service": "s3.amazonaws.com"}, Reach.DIRECT),
+        (service, {"Service": ["ec2.amazonaws.com", "s3.amazonaws.com"]}, Reach.DIRECT),
+        (service, {"AWS": A}, Reach.NONE),
+        (ANONYMOUS, "*", Reach.EVERYONE),
+        (ANONYMOUS, {"AWS": A, "Service": "s3.amazonaws.com"}, Reach.NONE),
+        (user, {"Federated": "cognito-identity.amazonaws.com"}, Reach.NONE),
+        (user, {"Service": "s3.amazonaws.com", "AWS": USER}, Reach.DIRECT),
+        (user, {"Unheard": "of"}, Reach.NONE),
+        (user, {}, Reach.NONE),
+        (user, 7, Reach.NONE),
+    ],
+)
+def test_how_a_grant_reaches_a_caller(caller, element, expected):
+    assert reach(statement(element), asked(caller)) is expected
+
+
+@pytest.mark.parametrize(("bounded", "expected"), [(False, False), (True, True)])
+def test_not_principal_spares_who_is_listed_unless_bounded(bounded, expected):
+    denial = statement({"AWS": USER}, "Deny", "NotPrincipal")
+    assert forbidden(denial, asked(user), bounded=bounded) is expected
+
+
+def test_the_account_can_be_made_a_condition_of_being_listed(monkeypatch):
+    monkeypatch.setattr(principals, "NOTPRINCIPAL_NEEDS_ACCOUNT", True)
+    assert forbidden(statement({"AWS": USER}, "Deny", "NotPrincipal"), asked(user), bounded=False)
+    assert not forbidden(statement({"AWS": [USER, A]}, "Deny", "NotPrincipal"), asked(user), bounded=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "account"), [(A, A), (f"arn:aws:iam::{A}:root", A), (f"arn:aws-cn:iam::{A}:root", A), (USER, ""), ("*", ""), ("1", "")]
+)
+def test_what_stands_for_a_whole_account(text, account):
+    assert account_of(text) == account
+
+
+def test_the_entries_are_kept_as_written():
+    found = principal_of({"AWS": ["*", A], "Service": "s3.amazonaws.com"})
+    assert found is not None
+    assert found.entries == (("AWS", "*"), ("AWS", A), ("Service", "s3.amazonaws.com"))

@@ -1,0 +1,93 @@
+import random
+
+import pytest
+
+from atoll.domain.call import Caller, Onward, Proof
+from atoll.domain.message import Body, Request
+from atoll.rules.onward import REORDER_MAX, NotBelieved, Seen, believe, seal
+
+KEY = b"k" * 32
+CALLER = Caller("user", "123456789012", "arn:aws:iam::123456789012:user/u", "AIDA", "u")
+ONWARD = Onward("10.0.0.9", True, place="london", caller=CALLER, proof=Proof("REST-HEADER", "AWS4-HMAC-SHA256"), bucket="b")
+
+
+def sealed(now=1000.0, count=1, **changes):
+    given = {"method": "PUT", "target": "/b/k?x=1", "headers": {"host": "h", "x-atoll-facts": "f"}, "body": Body.of(b"1")} | changes
+    bare = Request(given["method"], given["target"], given["headers"], given["body"])
+    return Request(bare.method, bare.target, {**bare.headers, **seal(bare, ONWARD, key=KEY, now=now, sender="s", count=count)}, bare.body)
+
+
+def test_what_was_vouched_for_arrives_whole():
+    got = believe(sealed(), key=KEY, now=1000.0, seen=Seen())
+    assert got.onward == ONWARD
+    assert (got.peer, got.secure) == ("10.0.0.9", True)
+    assert got.headers == {"host": "h", "x-atoll-facts": "f"}
+
+
+@pytest.mark.parametrize("header", ["x-atoll-onward", "x-atoll-date", "x-atoll-nonce", "x-atoll-mac", "x-atoll-body", "x-atoll-facts", "host"])
+def test_an_altered_header_is_refused(header):
+    request = sealed()
+    request.headers = {**request.headers, header: request.headers[header][:-1] + "~"}
+    with pytest.raises(NotBelieved):
+        believe(request, key=KEY, now=1000.0, seen=Seen())
+
+
+@pytest.mark.parametrize("header", ["x-atoll-onward", "x-atoll-date", "x-atoll-nonce", "x-atoll-mac", "x-atoll-body"])
+def test_a_missing_header_is_refused(header):
+    request = sealed()
+    request.headers = {name: value for name, value in request.headers.items() if name != header}
+    with pytest.raises(NotBelieved):
+        believe(request, key=KEY, now=1000.0, seen=Seen())
+
+
+def test_another_method_target_or_body_framing_is_refused():
+    good = sealed()
+    for changed in (Request("GET", good.target, good.headers, good.body), Request("PUT", "/b/other", good.headers, good.body), Request("PUT", good.target, good.headers, Body.of(b"22"))):
+        with pytest.raises(NotBelieved):
+            believe(changed, key=KEY, now=1000.0, seen=Seen())
+
+
+def test_an_added_header_is_refused():
+    request = sealed()
+    request.headers = {**request.headers, "x-amz-acl": "public-read"}
+    with pytest.raises(NotBelieved):
+        believe(request, key=KEY, now=1000.0, seen=Seen())
+
+
+def test_another_key_is_refused():
+    with pytest.raises(NotBelieved):
+        believe(sealed(), key=b"x" * 32, now=1000.0, seen=Seen())
+
+
+@pytest.mark.parametrize("now", [939.0, 1061.0])
+def test_a_call_outside_the_window_is_refused(now):
+    with pytest.raises(NotBelieved):
+        believe(sealed(), key=KEY, now=now, seen=Seen())
+
+
+def test_a_replay_is_refused():
+    seen = Seen()
+    believe(sealed(), key=KEY, now=1000.0, seen=seen)
+    with pytest.raises(NotBelieved, match="seen before"):
+        believe(sealed(), key=KEY, now=1000.0, seen=seen)
+
+
+def test_nonces_may_arrive_out_of_order_but_each_only_once():
+    order = list(range(1, 3000))
+    random.Random(7).shuffle(order)
+    seen = Seen()
+    assert all(seen.accept(f"s.{count}") for count in order)
+    assert not any(seen.accept(f"s.{count}") for count in order)
+
+
+def test_a_count_far_behind_is_refused_and_far_ahead_forgets_the_past():
+    seen = Seen()
+    assert seen.accept("s.10")
+    assert seen.accept(f"s.{10 + REORDER_MAX + 5}")
+    assert not seen.accept("s.10")
+    assert seen.accept("s.20")
+
+
+@pytest.mark.parametrize("nonce", ["", "s", "s.", "s.x", "s.-1", "s." + "9" * 30])
+def test_a_nonce_that_makes_no_sense_is_refused(nonce):
+    assert not Seen().accept(nonce)

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import pytest
+
+from atoll.domain.errors import ApiError
+from atoll.domain.message import Request
+from atoll.rules import presign, sigv2, sigv4, sigv4a
+from atoll.rules.canonical import EMPTY_SHA256
+from atoll.rules.signature import KeyCache, check_region, check_signed_headers, check_time, present, verify
+
+CREDENTIALS = sigv4.Credentials("AK", "SK")
+NOW = 1_796_057_906
+HOST = {"host": "s3.test:4566"}
+WEEK = 604_800
+
+
+def signed(target: str = "/b/k", *, service: str = "s3", region: str = "us-east-1", **headers: str) -> Request:
+    request = Request("GET", target, {**HOST, **{name.replace("_", "-"): value for name, value in headers.items()}})
+    payload = EMPTY_SHA256
+    added = sigv4.sign(request, CREDENTIALS, region=region, now=NOW, payload=payload, service=service)
+    return Request("GET", target, {**request.headers, **added})
+
+
+def signed_v4a(region_set: str = "*") -> Request:
+    request = Request("GET", "/k", HOST)
+    added = sigv4a.sign(request, CREDENTIALS, now=NOW, payload=EMPTY_SHA256, region_set=region_set)
+    return Request("GET", "/k", {**HOST, **added})
+
+
+def url(*, expires_s: int = 600, region: str = "us-east-1") -> Request:
+    return Request("GET", presign.presign(Request("GET", "/b/k", HOST), CREDENTIALS, region=region, now=NOW, expires_s=expires_s), HOST)
+
+
+def old_url(end: int = NOW + 600) -> Request:
+    bare = Request("GET", "/b/k", HOST)
+    signature = sigv2.signature("SK", sigv2.string_to_sign(bare, str(end), bucket="b", virtual=False))
+    escaped = signature.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
+    return Request("GET", f"/b/k?AWSAccessKeyId=AK&Expires={end}&Signature={escaped}", HOST)
+
+
+def timed(request: Request, now: float, **options: bool) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        check_time(present(request, s3=False), now, **options)
+    return caught.value
+
+
+def refused(request: Request, secret: str = "SK", **options: object) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        verify(present(request), request, secret, keys=KeyCache(), **options)
+    return caught.value
+
+
+@pytest.mark.parametrize("off", [-900, -899.5, 0, 900])
+def test_step_5_a_clock_may_be_a_quarter_of_an_hour_off(off):
+    check_time(present(signed()), NOW + off)
+
+
+@pytest.mark.parametrize("off", [-901, 900.5, 86400])
+def test_step_5_and_no_more(off):
+    error = timed(signed(), NOW + off)
+    assert (error.code, error.status) == ("RequestTimeTooSkewed", 403)
+    assert error.details["MaxAllowedSkewMilliseconds"] == "900000"
+    assert timed(signed(service="iam"), NOW + off).code == "SignatureDoesNotMatch"
+
+
+@pytest.mark.parametrize("now", [NOW - 900, NOW, NOW + 600])
+def test_step_7_a_url_is_good_until_it_expires(now):
+    check_time(present(url()), now)
+    check_time(present(old_url()), now)
+
+
+def test_step_7_a_url_may_be_days_old():
+    check_time(present(url(expires_s=WEEK)), NOW + WEEK)
+
+
+def test_step_7_an_expired_url_tells_when_it_ended():
+    error = timed(url(), NOW + 601)
+    assert (error.code, error.status, error.message) == ("AccessDenied", 403, "Request has expired")
+    assert error.details == {"X-Amz-Expires": "600", "Expires": "2026-11-30T17:08:26Z", "ServerTime": "2026-11-30T17:08:27Z"}
+    assert timed(old_url(), NOW + 601).details == {"Expires": "2026-11-30T17:08:26Z", "ServerTime": "2026-11-30T17:08:27Z"}
+
+
+def test_step_7_a_url_from_the_future_is_refused():
+    error = timed(url(), NOW - 901)
+    assert (error.code, error.message) == ("AccessDenied", "Request is not yet valid")
+
+
+def test_an_old_url_may_live_longer_than_a_week_unless_we_are_strict():
+    far = old_url(NOW + WEEK + 1)
+    check_time(present(far), NOW)
+    check_time(present(far), NOW + 1, strict=True)
+    assert timed(far, NOW, strict=True).code == "AccessDenied"
+    assert timed(old_url(10**19), NOW, strict=True).details["Expires"] == "9999-12-31T23:59:59Z"
+
+
+@pytest.mark.parametrize("request_", [signed(), signed_v4a(), url()], ids=["header", "v4a", "url"])
+@pytest.mark.parametrize("name", ["x-amz-meta-a", "x-amz-decoded-content-length", "x-amz-acl", "x-amz-security-token"])
+def test_step_8_every_amz_header_is_signed(request_, name):
+    more = Request("GET", request_.target, {**request_.headers, name: "1", "user-agent": "a", "amz-sdk-request": "b", "content-type": "c"})
+    with pytest.raises(ApiError) as caught:
+        check_signed_headers(present(more), more)
+    assert (caught.value.code, caught.value.status, caught.value.details) == ("AccessDenied", 403, {"HeadersNotSigned": name})
+
+
+def test_step_8_host_is_signed():
+    request = signed()
+    line = request.headers["authorization"].replace("host;", "")
+    without = Request("GET", "/b/k", {**request.headers, "authorization": line})
+    with pytest.raises(ApiError, match="AccessDenied") as caught:
+        check_signed_headers(present(without), without)
+    assert caught.value.details == {"HeadersNotSigned": "host"}
+
+
+def test_step_8_says_nothing_of_other_headers_nor_of_old_urls():
+    more = Request("GET", "/b/k", {**signed().headers, "expect": "100-continue", "range": "bytes=0-1"})
+    check_signed_headers(present(more), more)
+    old = Request("GET", old_url().target, {**HOST, "x-amz-meta-a": "1"})
+    check_signed_headers(present(old), old)
+    assert refused(old).code == "SignatureDoesNotMatch"
+
+
+def test_step_10_a_refusal_tells_what_we_hashed():
+    error = refused(signed("/b/k?a=1"), "other")
+    text = error.details["StringToSign"]
+    asked = error.details["CanonicalRequest"]
+    assert (error.code, error.status, error.details["AWSAccessKeyId"]) == ("SignatureDoesNotMatch", 403, "AK")
+    assert text.startswith("AWS4-HMAC-SHA256\n20261130T165826Z\n20261130/us-east-1/s3/aws4_request\n")
+    assert asked.startswith("GET\n/b/k\na=1\nhost:s3.test:4566\n")
+    assert bytes.fromhex(error.details["StringToSignBytes"]).decode() == text
+    assert bytes.fromhex(error.details["CanonicalRequestBytes"]).decode() == asked
+    assert error.details["SignatureProvided"] == present(signed("/b/k?a=1")).signature
+
+
+def test_step_10_an_old_url_that_is_wrong_tells_its_string_to_sign():
+    error = refused(old_url(), "other")
+    assert error.details["StringToSign"] == f"GET\n\n\n{NOW + 600}\n/b/k"
+    assert "CanonicalRequest" not in error.details
+
+
+def test_step_10_a_signed_header_that_did_not_arrive_is_named():
+    request = signed(range="bytes=0-1")
+    without = {name: value for name, value in request.headers.items() if name != "range"}
+    assert "range did not arrive" in refused(Request("GET", "/b/k", without)).message
+
+
+@pytest.mark.parametrize("signature", ["0", "é", "\xff", "G" * 64, "A" * 5000])
+def test_step_10_a_signature_that_is_none_does_not_match(signature):
+    line = signed().headers["authorization"].rpartition("Signature=")[0] + f"Signature={signature}"
+    assert refused(Request("GET", "/b/k", {**signed().headers, "authorization": line})).code == "SignatureDoesNotMatch"
+
+
+def test_step_10_the_signature_may_not_hide_in_the_query_of_a_header_form():
+    request = signed()
+    more = Request("GET", "/b/k?x-id=1", request.headers)
+    assert refused(more).code == "SignatureDoesNotMatch"
+
+
+def test_host_is_signed_as_it_came():
+    request = signed()
+    assert refused(Request("GET", "/b/k", {**request.headers, "host": "s3.test"})).code == "SignatureDoesNotMatch"
+
+
+def test_step_11_a_scope_of_another_region():
+    presented = present(signed())
+    check_region(presented, "us-east-1")
+    check_region(presented, "eu-west-1", any_region=True)
+    with pytest.raises(ApiError, match="the region 'us-east-1' is wrong; expecting 'eu-west-1'") as caught:
+        check_region(presented, "eu-west-1")
+    assert (caught.value.code, caught.value.status, caught.value.details) == ("AuthorizationHeaderMalformed", 400, {"Region": "eu-west-1"})
+    with pytest.raises(ApiError, match="AuthorizationQueryParametersError.*expecting 'eu-west-1'"):
+        check_region(present(url()), "eu-west-1")
+    with pytest.raises(ApiError, match="SignatureDoesNotMatch"):
+        check_region(present(signed(service="iam"), s3=False), "eu-west-1")
+
+
+@pytest.mark.parametrize("region_set", ["*", "us-*", "eu-west-1,us-east-1"])
+def test_step_11_a_region_set_that_covers_the_region(region_set):
+    check_region(present(signed_v4a(region_set)), "us-east-1")
+
+
+@pytest.mark.parametrize("any_region", [False, True])
+def test_step_11_a_region_set_that_does_not_is_refused_in_every_case(any_region):
+    with pytest.raises(ApiError) as caught:
+        check_region(present(signed_v4a("eu-*,us-west-2")), "us-east-1", any_region=any_region)
+    assert (caught.value.code, caught.value.status) == ("SignatureDoesNotMatch", 403)
+
+
+def test_step_11_an_old_url_names_no_region():
+    check_region(present(old_url()), "anywhere")
+
+
+@pytest.mark.parametrize("request_", [signed(), signed_v4a()], ids=["v4", "v4a"])
+def test_a_rotated_secret_never_meets_an_old_key(request_):
+    keys = KeyCache()
+    presented = present(request_)
+    verify(presented, request_, "SK", keys=keys)
+    with pytest.raises(ApiError, match="SignatureDoesNotMatch"):
+        verify(presented, request_, "rotated", keys=keys)
+    with pytest.raises(ApiError, match="SignatureDoesNotMatch"):
+        verify(presented, request_, "rotated", keys=keys)
+    verify(presented, request_, "SK", keys=keys)
+
+
+def test_the_cache_is_bounded_and_forgets_what_was_used_least_recently():
+    keys = KeyCache(limit=2)
+    regions = [present(signed(region=region)).credential for region in ("a", "b", "c")]
+    first = keys.signing_key(regions[0], "SK")
+    second = keys.signing_key(regions[1], "SK")
+    assert keys.signing_key(regions[0], "SK") is first
+    keys.signing_key(regions[2], "SK")
+    assert len(keys) == 2
+    assert keys.signing_key(regions[0], "SK") is first
+    assert keys.signing_key(regions[1], "SK") is not second
+
+
+def test_public_keys_are_remembered_too():
+    keys = KeyCache()
+    assert keys.public_key("AK", "SK") is keys.public_key("AK", "SK")
+    assert keys.public_key("AK", "SK") is not keys.public_key("AK", "other")
+
+
+def test_an_old_url_on_a_bucket_host_covers_its_bucket():
+    end = NOW + 600
+    bare = Request("GET", "/k", HOST)
+    signature = sigv2.signature("SK", sigv2.string_to_sign(bare, str(end), bucket="b", virtual=True))
+    escaped = signature.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
+    request = Request("GET", f"/k?AWSAccessKeyId=AK&Expires={end}&Signature={escaped}", HOST)
+    verify(present(request), request, "SK", keys=KeyCache(), bucket="b", virtual=True)
+    assert refused(request, bucket="c", virtual=True).code == "SignatureDoesNotMatch"
+    assert refused(request).code == "SignatureDoesNotMatch"
+
+
+@pytest.mark.parametrize("name", ["X-Amz-Signature", "X-Amz-Security-Token", "X-Amz-Expires", "k"])
+@pytest.mark.parametrize("garbage", ["%FF", "%ED%B3%BF", "\xff", "%", "%00"])
+def test_a_refusal_is_text_that_can_be_written_whatever_came(name, garbage):
+    request = Request("GET", f"{url().target}&{name}2={garbage}".replace(f"{name}2", name), HOST)
+    with pytest.raises(ApiError) as caught:
+        verify(present(request), request, "SK", keys=KeyCache())
+    "".join((caught.value.message, *caught.value.details.values())).encode()
+
+
+@pytest.mark.parametrize("garbage", ["%FF", "%ED%B3%BF", "\xff", "%", "%00"])
+def test_so_it_is_for_an_old_url(garbage):
+    request = Request("GET", f"{old_url().target}{garbage}&acl={garbage}&x-amz-meta-a={garbage}", HOST)
+    "".join(refused(request).details.values()).encode()

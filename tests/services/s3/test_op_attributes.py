@@ -1,0 +1,87 @@
+import base64
+import hashlib
+
+import pytest
+
+from atoll.domain.limits import PART_MIN_BYTES
+from s3world import World, story
+
+ALL = ["ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"]
+
+
+def _sha(body: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(body).digest()).decode()
+
+
+async def _attributes(world: World, *names: str, **members) -> dict:
+    return (await world.do("GetObjectAttributes", Bucket="bkt", Key="k", ObjectAttributes=list(names), **members)).members
+
+
+@story()
+async def test_an_object_in_one_piece_has_no_parts_and_its_etag_no_quotes(world: World):
+    await world.bucket(versioning="Enabled")
+    version = (await world.put("k"))["VersionId"]
+    answer = await _attributes(world, *ALL)
+    assert (answer["ETag"], answer["ObjectSize"]) == ("5d41402abc4b2a76b9719d911017c592", 5)
+    assert answer["Checksum"] == {"ChecksumCRC64NVME": "M3eFcAZSQlc=", "ChecksumType": "FULL_OBJECT"}
+    assert (answer["StorageClass"], answer["VersionId"]) == ("STANDARD", version)
+    assert "ObjectParts" not in answer
+
+
+@story()
+async def test_only_what_was_asked_for_comes_and_blanks_after_commas_do_not_matter(world: World):
+    await world.bucket()
+    await world.put("k")
+    assert set(await _attributes(world, "ETag, ObjectSize")) == {"LastModified", "ETag", "ObjectSize"}
+
+
+@story()
+async def test_parts_of_a_composite_object_are_listed_in_pages(world: World):
+    await world.bucket()
+    big = b"a" * PART_MIN_BYTES
+    upload = (await world.do("CreateMultipartUpload", Bucket="bkt", Key="k", ChecksumAlgorithm="SHA256")).members["UploadId"]
+    parts = []
+    for number, body in ((1, big), (2, b"tail")):
+        headers = {"x-amz-checksum-sha256": _sha(body)}
+        got = await world.do("UploadPart", body, Bucket="bkt", Key="k", UploadId=upload, PartNumber=number, headers=headers)
+        parts.append({"PartNumber": number, **got.members})
+    await world.do("CompleteMultipartUpload", Bucket="bkt", Key="k", UploadId=upload, MultipartUpload={"Parts": parts})
+    answer = await _attributes(world, "ObjectParts", "Checksum", MaxParts=1)
+    rest = await _attributes(world, "ObjectParts", PartNumberMarker=1)
+    whole = hashlib.sha256(hashlib.sha256(big).digest() + hashlib.sha256(b"tail").digest()).digest()
+    page = answer["ObjectParts"]
+    assert answer["Checksum"] == {"ChecksumSHA256": base64.b64encode(whole).decode(), "ChecksumType": "COMPOSITE"}
+    assert (page["TotalPartsCount"], page["IsTruncated"], page["NextPartNumberMarker"]) == (2, True, 1)
+    assert page["Parts"] == [{"PartNumber": 1, "Size": PART_MIN_BYTES, "ChecksumSHA256": _sha(big)}]
+    assert [part["PartNumber"] for part in rest["ObjectParts"]["Parts"]] == [2]
+
+
+@story()
+async def test_a_full_object_upload_tells_only_how_many_parts_it_had(world: World):
+    await world.bucket()
+    upload = (await world.do("CreateMultipartUpload", Bucket="bkt", Key="k")).members["UploadId"]
+    part = await world.do("UploadPart", b"x", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1)
+    listed = {"Parts": [{"PartNumber": 1, "ETag": part.members["ETag"]}]}
+    await world.do("CompleteMultipartUpload", Bucket="bkt", Key="k", UploadId=upload, MultipartUpload=listed)
+    assert (await _attributes(world, "ObjectParts"))["ObjectParts"] == {"TotalPartsCount": 1}
+
+
+@pytest.mark.parametrize("names", [[], ["Colour"]])
+def test_unknown_attributes_are_refused(names):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        await world.put("k")
+        error = await world.refused("GetObjectAttributes", Bucket="bkt", Key="k", ObjectAttributes=names)
+        assert error.code == "InvalidArgument"
+
+    told()
+
+
+@story()
+async def test_a_marker_and_a_missing_key_have_none(world: World):
+    await world.bucket(versioning="Enabled")
+    marker = (await world.do("DeleteObject", Bucket="bkt", Key="k")).members["VersionId"]
+    named = await world.refused("GetObjectAttributes", Bucket="bkt", Key="k", ObjectAttributes=ALL, VersionId=marker)
+    current = await world.refused("GetObjectAttributes", Bucket="bkt", Key="k", ObjectAttributes=ALL)
+    assert (named.status, current.status) == (405, 404)

@@ -1,0 +1,342 @@
+import base64
+import hashlib
+
+import pytest
+
+from atoll.domain.limits import PART_MIN_BYTES
+from atoll.rules.uploads import region_of_upload
+from s3world import World, slowly, story
+
+BIG = b"a" * PART_MIN_BYTES
+
+
+async def _begin(world: World, key: str = "k", **members) -> str:
+    await world.bucket()
+    return (await world.do("CreateMultipartUpload", Bucket="bkt", Key=key, **members)).members["UploadId"]
+
+
+async def _part(world: World, upload: str, number: int, body: bytes, **members) -> dict:
+    answer = await world.do("UploadPart", body, Bucket="bkt", Key="k", UploadId=upload, PartNumber=number, **members)
+    sums = {name: value for name, value in answer.members.items() if name.startswith("Checksum")}
+    return {"PartNumber": number, "ETag": answer.members["ETag"], **sums}
+
+
+async def _complete(world: World, upload: str, *parts: dict, **members):
+    return await world.do(
+        "CompleteMultipartUpload", Bucket="bkt", Key="k", UploadId=upload, MultipartUpload={"Parts": list(parts)}, **members
+    )
+
+
+async def _failure(world: World, upload: str, *parts: dict, **members):
+    return await world.refused(
+        "CompleteMultipartUpload", Bucket="bkt", Key="k", UploadId=upload, MultipartUpload={"Parts": list(parts)}, **members
+    )
+
+
+@story()
+async def test_parts_in_any_order_make_one_object(world: World):
+    upload = await _begin(world, ContentType="text/x", Metadata={"m": "1"}, Tagging="t=1")
+    two = await _part(world, upload, 2, b"tail")
+    one = await _part(world, upload, 1, BIG)
+    world.clock.seconds += 60
+    answer = await _complete(world, upload, one, two)
+    raw = hashlib.md5(BIG).digest() + hashlib.md5(b"tail").digest()
+    head = await world.head("k", ChecksumMode="ENABLED")
+    assert answer.members["ETag"] == f'"{hashlib.md5(raw).hexdigest()}-2"'
+    assert (answer.members["Bucket"], answer.members["Key"]) == ("bkt", "k")
+    assert answer.members["Location"] == "http://s3.test/b/k"
+    assert (head["ContentType"], head["Metadata"], head["TagCount"]) == ("text/x", {"m": "1"}, 1)
+    assert head["LastModified"].timestamp() == world.clock.seconds
+    assert await world.get("k") == BIG + b"tail"
+    assert not await world.store.scan("bkt!uploads")
+
+
+@story()
+async def test_one_part_of_the_object_can_be_read(world: World):
+    upload = await _begin(world)
+    one, two = await _part(world, upload, 1, BIG), await _part(world, upload, 2, b"tail")
+    whole = await _complete(world, upload, one, two)
+    answer = await world.do("GetObject", Bucket="bkt", Key="k", PartNumber=2, ChecksumMode="ENABLED")
+    assert (answer.status, answer.members["PartsCount"], answer.members["ContentLength"]) == (206, 2, 4)
+    assert answer.members["ETag"] == whole.members["ETag"]
+    assert answer.members["ContentRange"] == f"bytes {len(BIG)}-{len(BIG) + 3}/{len(BIG) + 4}"
+    assert "ChecksumCRC64NVME" not in answer.members
+    assert (await world.refused("GetObject", Bucket="bkt", Key="k", PartNumber=3)).details["ActualPartCount"] == "2"
+
+
+@story()
+async def test_an_upload_without_algorithm_gets_the_crc64nvme_of_all_its_bytes(world: World):
+    upload = await _begin(world)
+    headers = {"x-amz-checksum-crc32": "NhCmhg=="}
+    one = await _part(world, upload, 1, b"hello", headers=headers)
+    listed = (await world.do("ListParts", Bucket="bkt", Key="k", UploadId=upload)).members
+    inside = await _failure(world, upload, one)
+    answer = await _complete(world, upload, {"PartNumber": 1, "ETag": one["ETag"]})
+    assert one["ChecksumCRC32"] == "NhCmhg=="
+    assert "ChecksumCRC32" not in listed["Parts"][0]
+    assert inside.code == "InvalidPart"
+    assert (answer.members["ChecksumCRC64NVME"], answer.members["ChecksumType"]) == ("M3eFcAZSQlc=", "FULL_OBJECT")
+
+
+@story()
+async def test_a_composite_checksum_is_the_checksum_of_checksums(world: World):
+    upload = await _begin(world, ChecksumAlgorithm="CRC32C")
+    one = await _part(world, upload, 1, b"test content 123", headers={"x-amz-checksum-crc32c": "fwuu0Q=="})
+    without = await _failure(world, upload, {"PartNumber": 1, "ETag": one["ETag"]})
+    wrong = await _failure(world, upload, {**one, "ChecksumCRC32C": "AAAAAA=="})
+    other_type = await _failure(world, upload, one, ChecksumType="FULL_OBJECT")
+    answer = await _complete(world, upload, one)
+    part = await world.head("k", ChecksumMode="ENABLED", PartNumber=1)
+    assert (without.code, wrong.code, other_type.code) == ("InvalidRequest", "InvalidPart", "InvalidRequest")
+    assert one["ChecksumCRC32C"] == "fwuu0Q=="
+    assert (answer.members["ChecksumCRC32C"], answer.members["ChecksumType"]) == ("sZB91Q==-1", "COMPOSITE")
+    assert answer.members["ETag"] == '"b972025bc34adf8d76d6d51e93c035cc-1"'
+    assert part["ChecksumCRC32C"] == "fwuu0Q=="
+
+
+@story()
+async def test_parts_must_speak_the_algorithm_of_their_upload(world: World):
+    upload = await _begin(world, ChecksumAlgorithm="SHA256")
+    other = await world.refused(
+        "UploadPart", b"x", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1, headers={"x-amz-checksum-crc32": "x"}
+    )
+    none = await world.refused("UploadPart", b"x", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1)
+    assert (other.code, none.code) == ("InvalidRequest", "InvalidRequest")
+
+
+@story()
+async def test_a_full_object_upload_computes_what_its_parts_do_not_say(world: World):
+    upload = await _begin(world, ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT")
+    answer = await world.do("UploadPart", slowly(b"hel", b"lo"), Bucket="bkt", Key="k", UploadId=upload, PartNumber=1)
+    one = {"PartNumber": 1, "ETag": answer.members["ETag"]}
+    wrong = await _failure(world, upload, one, ChecksumCRC32="AAAAAA==")
+    foreign = await _failure(world, upload, one, ChecksumSHA1="qvTGHdzF6KLavt4PO0gs2a6pQ00=")
+    done = await _complete(world, upload, one, ChecksumCRC32="NhCmhg==", ChecksumType="FULL_OBJECT")
+    assert (wrong.code, foreign.code) == ("BadDigest", "InvalidRequest")
+    assert (done.members["ChecksumCRC32"], done.members["ChecksumType"]) == ("NhCmhg==", "FULL_OBJECT")
+
+
+@story()
+async def test_parts_of_a_full_object_upload_join_to_the_crc_of_the_whole(world: World):
+    upload = await _begin(world, ChecksumAlgorithm="CRC64NVME")
+    one, two = await _part(world, upload, 1, BIG), await _part(world, upload, 2, b"tail")
+    done = await _complete(world, upload, one, two)
+    await world.put("once", BIG + b"tail")
+    assert done.members["ChecksumCRC64NVME"] == (await world.head("once", ChecksumMode="ENABLED"))["ChecksumCRC64NVME"]
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"ChecksumAlgorithm": "SHA256", "ChecksumType": "FULL_OBJECT"},
+        {"ChecksumAlgorithm": "CRC64NVME", "ChecksumType": "COMPOSITE"},
+        {"ChecksumType": "FULL_OBJECT"},
+        {"ChecksumAlgorithm": "ROT13"},
+    ],
+)
+def test_pairs_of_algorithm_and_type_that_s3_has_not(members):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        assert (await world.refused("CreateMultipartUpload", Bucket="bkt", Key="k", **members)).code == "InvalidRequest"
+
+    told()
+
+
+@story()
+async def test_the_list_of_parts_is_judged(world: World):
+    upload = await _begin(world)
+    one, two = await _part(world, upload, 1, b"small"), await _part(world, upload, 2, b"tail")
+    assert (await _failure(world, upload, two, one)).code == "InvalidPartOrder"
+    assert (await _failure(world, upload, one, one)).code == "InvalidPartOrder"
+    assert (await _failure(world, upload)).code == "InvalidRequest"
+    assert (await _failure(world, upload, {"PartNumber": 1})).code == "MalformedXML"
+    small = await _failure(world, upload, one, two)
+    etag = one["ETag"].strip('"')
+    assert small.details == {"ProposedSize": "5", "MinSizeAllowed": str(PART_MIN_BYTES), "PartNumber": "1", "ETag": etag}
+    unknown = await _failure(world, upload, {"PartNumber": 3, "ETag": '"abc"'})
+    assert (unknown.code, unknown.details) == ("InvalidPart", {"UploadId": upload, "PartNumber": "3", "ETag": "abc"})
+    assert (await _failure(world, upload, {**one, "ETag": '"abc"'})).code == "InvalidPart"
+    assert (await _failure(world, upload, one, MpuObjectSize=6)).code == "InvalidRequest"
+    assert (await _complete(world, upload, one, MpuObjectSize=5)).members["ETag"].endswith('-1"')
+
+
+@pytest.mark.parametrize("form", ['"{}"', "{}", "&#34;{}&#34;", "&quot;{}&quot;"])
+def test_etags_in_the_list_of_parts_come_in_every_dress(form):
+    @story()
+    async def told(world: World):
+        upload = await _begin(world)
+        one = await _part(world, upload, 1, b"hello")
+        await _complete(world, upload, {**one, "ETag": form.format(one["ETag"].strip('"'))})
+        assert await world.get("k") == b"hello"
+
+    told()
+
+
+@story()
+async def test_numbers_may_have_gaps_unless_parts_carry_checksums(world: World):
+    upload = await _begin(world)
+    await _complete(world, upload, await _part(world, upload, 7, b"hello"))
+    summed = await _begin(world, ChecksumAlgorithm="CRC64NVME")
+    error = await _failure(world, summed, await _part(world, summed, 7, b"hello"))
+    assert error.code == "InvalidPartOrder"
+
+
+@story()
+async def test_sending_a_number_again_replaces_the_part(world: World):
+    upload = await _begin(world)
+    old = await _part(world, upload, 1, b"old")
+    new = await _part(world, upload, 1, b"new")
+    assert (await _failure(world, upload, old)).code == "InvalidPart"
+    await _complete(world, upload, new)
+    assert await world.get("k") == b"new"
+
+
+@story()
+async def test_an_upload_is_known_only_by_its_id_and_key(world: World):
+    upload = await _begin(world)
+    codes = {
+        (await world.refused("UploadPart", b"", Bucket="bkt", Key="k", UploadId="nonsense", PartNumber=1)).code,
+        (await world.refused("UploadPart", b"", Bucket="bkt", Key="other", UploadId=upload, PartNumber=1)).code,
+        (await world.refused("AbortMultipartUpload", Bucket="bkt", Key="other", UploadId=upload)).code,
+        (await world.refused("ListParts", Bucket="bkt", Key="other", UploadId=upload)).code,
+        (await _failure(world, "nonsense", {"PartNumber": 1, "ETag": "x"}, IfNoneMatch="*")).code,
+    }
+    assert codes == {"NoSuchUpload"}
+
+
+@pytest.mark.parametrize("number", [0, 10_001, -1])
+def test_part_numbers_go_from_1_to_10000(number):
+    @story()
+    async def told(world: World):
+        upload = await _begin(world)
+        error = await world.refused("UploadPart", b"", Bucket="bkt", Key="k", UploadId=upload, PartNumber=number)
+        assert (error.code, error.details["ArgumentName"]) == ("InvalidArgument", "partNumber")
+
+    told()
+
+
+@story()
+async def test_an_aborted_upload_is_gone_with_its_parts(world: World):
+    upload = await _begin(world)
+    await _part(world, upload, 1, b"x")
+    answer = await world.do("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=upload)
+    again = await world.refused("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=upload)
+    assert (answer.status, again.code) == (204, "NoSuchUpload")
+    assert not await world.store.scan("bkt!uploads")
+
+
+@story()
+async def test_a_part_that_arrives_after_the_end_leaves_nothing_behind(world: World):
+    from atoll.domain.message import Body
+
+    upload = await _begin(world)
+
+    async def late():
+        yield b"x"
+        await world.do("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=upload)
+
+    error = await world.refused("UploadPart", Body(late(), 1), Bucket="bkt", Key="k", UploadId=upload, PartNumber=1)
+    assert error.code == "NoSuchUpload"
+    assert not await world.store.scan("bkt!uploads")
+
+
+@story()
+async def test_a_repeated_complete_is_answered_alike_while_the_object_is_still_that_one(world: World):
+    upload = await _begin(world)
+    one = await _part(world, upload, 1, b"hello")
+    first = await _complete(world, upload, one)
+    second = await _complete(world, upload, one)
+    await world.put("k", b"other")
+    assert second.members == first.members
+    assert (await _failure(world, upload, one)).code == "NoSuchUpload"
+    assert (await world.refused("ListParts", Bucket="bkt", Key="k", UploadId=upload)).code == "NoSuchUpload"
+
+
+@story()
+async def test_conditions_at_completion_know_what_happened_during_the_upload(world: World):
+    await world.bucket()
+    etag = (await world.put("k", b"old"))["ETag"]
+    upload = await _begin(world)
+    one = await _part(world, upload, 1, b"hello")
+    other = await _failure(world, upload, one, IfMatch='"other"')
+    there = await _failure(world, upload, one, IfNoneMatch="*")
+    world.clock.seconds += 1
+    await world.put("k", b"old")
+    during = await _failure(world, upload, one, IfMatch=etag)
+    await world.do("DeleteObject", Bucket="bkt", Key="k")
+    deleted = await _failure(world, upload, one, IfMatch=etag)
+    assert [error.status for error in (other, there, during, deleted)] == [412, 412, 409, 404]
+    assert during.code == "ConditionalRequestConflict"
+
+
+@story()
+async def test_a_key_deleted_during_the_upload_is_a_conflict_for_if_none_match(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.put("k", b"old")
+    upload = await _begin(world)
+    one = await _part(world, upload, 1, b"hello")
+    world.clock.seconds += 1
+    await world.do("DeleteObject", Bucket="bkt", Key="k")
+    assert (await _failure(world, upload, one, IfNoneMatch="*")).status == 409
+
+
+@story(region="eu-west-1")
+async def test_an_upload_id_carries_its_region(world: World):
+    await world.bucket()
+    upload = (await world.do("CreateMultipartUpload", Bucket="bkt", Key="k")).members["UploadId"]
+    assert region_of_upload(upload) == "eu-west-1"
+
+
+@story()
+async def test_a_part_can_be_copied_whole_or_in_part(world: World):
+    upload = await _begin(world, ChecksumAlgorithm="SHA1")
+    await world.put("src", b"hello world")
+    whole = await world.do("UploadPartCopy", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1, CopySource="bkt/src")
+    piece = await world.do(
+        "UploadPartCopy", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1, CopySource="bkt/src",
+        CopySourceRange="bytes=0-4",
+    )  # fmt: skip
+    result = piece.members["CopyPartResult"]
+    assert whole.members["CopyPartResult"]["ETag"] == f'"{hashlib.md5(b"hello world").hexdigest()}"'
+    assert result["ETag"] == '"5d41402abc4b2a76b9719d911017c592"'
+    assert result["ChecksumSHA1"] == base64.b64encode(hashlib.sha1(b"hello").digest()).decode()
+    await _complete(world, upload, {"PartNumber": 1, **{k: v for k, v in result.items() if k != "LastModified"}})
+    assert await world.get("k") == b"hello"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("garbage", "InvalidArgument"),
+        ("", "InvalidArgument"),
+        ("bytes=4-0", "InvalidArgument"),
+        ("bytes=1-", "InvalidArgument"),
+        ("bytes=-1", "InvalidArgument"),
+        ("bytes=0-5", "InvalidArgument"),
+        ("bytes=5-6", "InvalidRequest"),
+    ],
+)
+def test_a_range_of_a_copy_source_is_never_clamped(text, code):
+    @story()
+    async def told(world: World):
+        upload = await _begin(world)
+        await world.put("src", b"hello")
+        error = await world.refused(
+            "UploadPartCopy", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1, CopySource="bkt/src", CopySourceRange=text
+        )
+        assert (error.status, error.code) == (400, code)
+
+    told()
+
+
+@story()
+async def test_a_copy_of_a_multipart_object_is_a_single_object(world: World):
+    upload = await _begin(world, ChecksumAlgorithm="SHA1")
+    sha = base64.b64encode(hashlib.sha1(b"hello").digest()).decode()
+    one = await _part(world, upload, 1, b"hello", headers={"x-amz-checksum-sha1": sha})
+    await _complete(world, upload, one)
+    answer = await world.do("CopyObject", Bucket="bkt", Key="dst", CopySource="bkt/k")
+    result = answer.members["CopyObjectResult"]
+    assert result["ETag"] == '"5d41402abc4b2a76b9719d911017c592"'
+    assert (result["ChecksumSHA1"], result["ChecksumType"]) == (sha, "FULL_OBJECT")

@@ -1,0 +1,116 @@
+import pytest
+
+from s3world import World, story
+
+PUTS = {
+    "PutBucketVersioning": {"VersioningConfiguration": {"Status": "Enabled"}},
+    "PutPublicAccessBlock": {"PublicAccessBlockConfiguration": {"BlockPublicAcls": True}},
+    "PutBucketOwnershipControls": {"OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}},
+    "PutBucketAcl": {"ACL": "private"},
+    "PutBucketTagging": {"Tagging": {"TagSet": []}},
+    "PutBucketPolicy": {"Policy": "{}"},
+    "PutBucketReplication": {"ReplicationConfiguration": {}},
+}
+
+
+@pytest.mark.parametrize("operation", PUTS)
+def test_a_setting_needs_a_checksum_of_its_body(operation):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        error = await world.refused(operation, Bucket="bkt", headers={}, **PUTS[operation])
+        assert (error.code, error.message[:23]) == ("InvalidRequest", "Missing required header")
+
+    told()
+
+
+@story()
+async def test_versioning_is_unset_enabled_or_suspended(world: World):
+    await world.bucket()
+    unset = (await world.do("GetBucketVersioning", Bucket="bkt")).members
+    await world.versioning("Enabled")
+    enabled = (await world.do("GetBucketVersioning", Bucket="bkt")).members
+    await world.versioning("Suspended")
+    assert (unset, enabled) == ({}, {"Status": "Enabled"})
+    assert (await world.do("GetBucketVersioning", Bucket="bkt")).members == {"Status": "Suspended"}
+
+
+@pytest.mark.parametrize(
+    ("configuration", "code"),
+    [
+        (None, "IllegalVersioningConfigurationException"),
+        ({}, "IllegalVersioningConfigurationException"),
+        ({"Status": "enabled"}, "MalformedXML"),
+        ({"Status": "Enabled", "MFADelete": "Enabled"}, "NotImplemented"),
+    ],
+)
+def test_versioning_that_makes_no_sense(configuration, code):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        assert (await world.refused("PutBucketVersioning", Bucket="bkt", VersioningConfiguration=configuration)).code == code
+
+    told()
+
+
+@story()
+async def test_public_access_is_blocked_at_birth_set_and_unset(world: World):
+    await world.bucket()
+    born = (await world.do("GetPublicAccessBlock", Bucket="bkt")).members["PublicAccessBlockConfiguration"]
+    await world.do("PutPublicAccessBlock", Bucket="bkt", PublicAccessBlockConfiguration={"IgnorePublicAcls": True})
+    put = (await world.do("GetPublicAccessBlock", Bucket="bkt")).members["PublicAccessBlockConfiguration"]
+    await world.do("DeletePublicAccessBlock", Bucket="bkt")
+    assert set(born.values()) == {True}
+    assert {name for name, on in put.items() if on} == {"IgnorePublicAcls"}
+    assert (await world.refused("GetPublicAccessBlock", Bucket="bkt")).code == "NoSuchPublicAccessBlockConfiguration"
+
+
+@story()
+async def test_ownership_is_enforced_until_its_controls_are_deleted(world: World):
+    await world.bucket()
+    born = (await world.do("GetBucketOwnershipControls", Bucket="bkt")).members
+    await world.do("DeleteBucketOwnershipControls", Bucket="bkt")
+    gone = await world.refused("GetBucketOwnershipControls", Bucket="bkt")
+    acl = await world.refused("PutBucketAcl", Bucket="bkt", ACL="public-read")
+    await world.do("PutBucketOwnershipControls", Bucket="bkt", **PUTS["PutBucketOwnershipControls"])
+    assert born == {"OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}}
+    assert (gone.code, acl.code) == ("OwnershipControlsNotFoundError", "NotImplemented")
+    assert (await world.refused("PutBucketAcl", Bucket="bkt", ACL="public-read")).code == "AccessControlListNotSupported"
+
+
+@pytest.mark.parametrize(
+    ("rules", "code"),
+    [([{"ObjectOwnership": "ObjectWriter"}], "NotImplemented"), ([{"ObjectOwnership": "Me"}], "MalformedXML"), ([], "MalformedXML")],
+)
+def test_other_ownership_is_refused(rules, code):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        error = await world.refused("PutBucketOwnershipControls", Bucket="bkt", OwnershipControls={"Rules": rules})
+        assert error.code == code
+
+    told()
+
+
+@story()
+async def test_the_owner_has_full_control_of_the_bucket(world: World):
+    await world.bucket()
+    answer = (await world.do("GetBucketAcl", Bucket="bkt")).members
+    assert [grant["Permission"] for grant in answer["Grants"]] == ["FULL_CONTROL"]
+    await world.do("PutBucketAcl", Bucket="bkt", ACL="private")
+    await world.do("PutBucketAcl", Bucket="bkt", AccessControlPolicy=answer)
+    assert (await world.refused("PutBucketAcl", Bucket="bkt", ACL="log-delivery-write")).status == 400
+
+
+@story()
+async def test_bucket_tags(world: World):
+    await world.bucket()
+    unset = await world.refused("GetBucketTagging", Bucket="bkt")
+    put = await world.do("PutBucketTagging", Bucket="bkt", Tagging={"TagSet": [{"Key": "a", "Value": "1"}]})
+    many = [{"Key": f"k{n}", "Value": ""} for n in range(51)]
+    over = await world.refused("PutBucketTagging", Bucket="bkt", Tagging={"TagSet": many})
+    kept = (await world.do("GetBucketTagging", Bucket="bkt")).members["TagSet"]
+    await world.do("DeleteBucketTagging", Bucket="bkt")
+    assert (unset.code, put.status, over.status) == ("NoSuchTagSet", 204, 400)
+    assert kept == [{"Key": "a", "Value": "1"}]
+    assert (await world.refused("GetBucketTagging", Bucket="bkt")).code == "NoSuchTagSet"

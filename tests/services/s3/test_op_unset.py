@@ -1,0 +1,43 @@
+import pytest
+
+from s3world import World, story
+
+
+@pytest.mark.parametrize(
+    ("operation", "code"),
+    [
+        ("GetBucketCors", "NoSuchCORSConfiguration"),
+        ("GetBucketEncryption", "ServerSideEncryptionConfigurationNotFoundError"),
+        ("GetBucketLifecycleConfiguration", "NoSuchLifecycleConfiguration"),
+        ("GetBucketWebsite", "NoSuchWebsiteConfiguration"),
+        ("GetObjectLockConfiguration", "ObjectLockConfigurationNotFoundError"),
+    ],
+)
+def test_what_cannot_be_set_is_not_found(operation, code):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        error = await world.refused(operation, Bucket="bkt")
+        assert (error.status, error.code) == (404, code)
+        assert (await world.refused(operation, Bucket="none")).code == "NoSuchBucket"
+
+    told()
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"),
+    [
+        ("GetBucketAccelerateConfiguration", {}),
+        ("GetBucketLogging", {}),
+        ("GetBucketNotificationConfiguration", {}),
+        ("GetBucketRequestPayment", {"Payer": "BucketOwner"}),
+    ],
+)
+def test_what_is_off_answers_so(operation, members):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        assert (await world.do(operation, Bucket="bkt")).members == members
+        assert (await world.refused(operation, Bucket="none")).code == "NoSuchBucket"
+
+    told()

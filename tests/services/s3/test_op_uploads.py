@@ -1,0 +1,84 @@
+from s3world import World, story
+
+
+async def _begin(world: World, key: str) -> str:
+    world.clock.seconds += 1
+    return (await world.do("CreateMultipartUpload", Bucket="bkt", Key=key)).members["UploadId"]
+
+
+async def _list(world: World, **members) -> dict:
+    return (await world.do("ListMultipartUploads", Bucket="bkt", **members)).members
+
+
+def _ids(answer: dict) -> list[str]:
+    return [row["UploadId"] for row in answer.get("Uploads", ())]
+
+
+@story()
+async def test_parts_are_listed_in_pages(world: World):
+    await world.bucket()
+    upload = (
+        await world.do("CreateMultipartUpload", Bucket="bkt", Key="k", ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT")
+    ).members["UploadId"]
+    for number in (10_000, 3, 1):
+        await world.do("UploadPart", b"hello", Bucket="bkt", Key="k", UploadId=upload, PartNumber=number)
+    first = (await world.do("ListParts", Bucket="bkt", Key="k", UploadId=upload, MaxParts=2)).members
+    rest = (
+        await world.do("ListParts", Bucket="bkt", Key="k", UploadId=upload, PartNumberMarker=first["NextPartNumberMarker"])
+    ).members
+    assert [row["PartNumber"] for row in first["Parts"]] == [1, 3]
+    assert (first["IsTruncated"], first["NextPartNumberMarker"]) == (True, 3)
+    assert (first["ChecksumAlgorithm"], first["ChecksumType"]) == ("CRC32", "FULL_OBJECT")
+    assert first["Parts"][0]["ChecksumCRC32"] == "NhCmhg=="
+    assert (first["Parts"][0]["Size"], first["Parts"][0]["ETag"]) == (5, '"5d41402abc4b2a76b9719d911017c592"')
+    assert [row["PartNumber"] for row in rest["Parts"]] == [10_000]
+    assert not rest["IsTruncated"]
+
+
+@story()
+async def test_an_upload_without_parts_shows_zero_as_next_marker(world: World):
+    await world.bucket()
+    upload = await _begin(world, "k")
+    answer = (await world.do("ListParts", Bucket="bkt", Key="k", UploadId=upload, PartNumberMarker="")).members
+    bad = await world.refused("ListParts", Bucket="bkt", Key="k", UploadId=upload, PartNumberMarker="x")
+    assert (answer["NextPartNumberMarker"], answer["PartNumberMarker"], answer["MaxParts"]) == (0, 0, 1000)
+    assert "Parts" not in answer
+    assert bad.code == "InvalidArgument"
+
+
+@story()
+async def test_uploads_are_in_order_of_key_and_time_and_parts_are_none(world: World):
+    await world.bucket()
+    late_key = await _begin(world, "z")
+    first, second = await _begin(world, "a"), await _begin(world, "a")
+    await world.do("UploadPart", b"x", Bucket="bkt", Key="a", UploadId=first, PartNumber=1)
+    answer = await _list(world)
+    assert _ids(answer) == [first, second, late_key]
+    assert answer["Uploads"][0]["Key"] == "a"
+    assert not answer["IsTruncated"]
+
+
+@story()
+async def test_pages_of_uploads_resume_within_a_key(world: World):
+    await world.bucket()
+    ids = [await _begin(world, key) for key in ("a", "a", "a", "b")]
+    page = await _list(world, MaxUploads=2)
+    rest = await _list(world, KeyMarker=page["NextKeyMarker"], UploadIdMarker=page["NextUploadIdMarker"])
+    assert (page["IsTruncated"], page["NextKeyMarker"], page["NextUploadIdMarker"]) == (True, "a", ids[1])
+    assert _ids(page) + _ids(rest) == ids
+    assert _ids(await _list(world, KeyMarker="a")) == ids[3:]
+    assert _ids(await _list(world, UploadIdMarker=ids[1])) == ids
+
+
+@story()
+async def test_uploads_roll_up_into_common_prefixes(world: World):
+    await world.bucket()
+    await _begin(world, "d/1")
+    await _begin(world, "d/2")
+    top = await _begin(world, "k")
+    answer = await _list(world, Delimiter="/", MaxUploads=1)
+    rest = await _list(world, Delimiter="/", KeyMarker=answer["NextKeyMarker"])
+    assert (answer["CommonPrefixes"], _ids(answer)) == ([{"Prefix": "d/"}], [])
+    assert _ids(rest) == [top]
+    assert "CommonPrefixes" not in rest
+    assert len(_ids(await _list(world, Prefix="d/"))) == 2

@@ -1,0 +1,247 @@
+import asyncio
+import hashlib
+from dataclasses import replace
+
+import pytest
+
+from atoll.domain.call import Call, Onward
+from atoll.domain.errors import ApiError
+from atoll.domain.message import EMPTY, Body, Request
+from atoll.domain.objects import Facts, Key, Stamp
+from atoll.rules import replica_form as form
+from atoll.services.s3.replica import ReplicaHere, receive
+from atoll.store.memory import MemoryStore
+from services.s3.replication_world import CALLER
+
+CONTENT = b"hello"
+BORN = Facts(
+    version="v1",
+    size=5,
+    etag=hashlib.md5(CONTENT).hexdigest(),
+    modified_ms=1000,
+    stamp=Stamp(1000, "tokyo", "v1"),
+    tags={"t": "1"},
+    tags_ms=1000,
+    headers={"content-type": "text/plain"},
+    replication={"here": "PENDING"},
+)
+MARKER = Facts(version="m1", marker=True, modified_ms=1000, stamp=Stamp(1000, "tokyo", "m1"))
+KEY = Key("here", "a b")
+
+
+def destination(versioning="Enabled"):
+    store = MemoryStore("oregon", lambda: 5000)
+    return ReplicaHere(store, {"here": versioning}.get)
+
+
+async def arrive(here, facts=BORN, body=CONTENT, *, only="", denied=(), bucket="here", replica=True, headers=None):
+    written, sent = form.written(facts, Body.of(b"" if facts.marker or only else body))
+    written |= {form.ONLY: only} if only else {}
+    onward = Onward("127.0.0.1", secure=True, caller=CALLER, replica=replica)
+    request = Request("PUT", form.target(bucket, KEY.name), {**written, **(headers or {})}, sent, onward=onward)
+
+    def allow(action, arn):
+        assert arn == f"arn:aws:s3:::{bucket}/{KEY.name}"
+        if action in denied:
+            raise ApiError("AccessDenied")
+
+    call = Call(
+        "s3", "Replicate", request, CALLER, 5.0, "oregon", "111122223333", "r", sent,
+        allow=allow, may=lambda action, arn: action not in denied,
+    )  # fmt: skip
+    answer = await receive(here, call, bucket, KEY.name)
+    return answer, call
+
+
+async def refused(here, *args, **named):
+    with pytest.raises(ApiError) as caught:
+        await arrive(here, *args, **named)
+    assert caught.value.headers[form.CODE] == caught.value.code
+    return caught.value.code
+
+
+def test_a_copy_is_stored_as_it_was_born_and_owes_nothing():
+    async def scene():
+        here = destination()
+        answer, call = await arrive(here)
+        assert (answer.status, answer.headers[form.OUTCOME], call.log["copy"]) == (200, "stored", "stored")
+        assert await here.store.head(KEY, "v1") == replace(BORN, replica=True, replication={})
+        assert (here.arrivals.stored, here.arrivals.bytes) == (1, 5)
+
+    asyncio.run(scene())
+
+
+def test_a_marker_arrives_with_its_version_id():
+    async def scene():
+        here = destination()
+        await arrive(here, MARKER)
+        assert await here.store.head(KEY) == replace(MARKER, replica=True)
+
+    asyncio.run(scene())
+
+
+def test_a_second_arrival_changes_nothing():
+    async def scene():
+        here = destination()
+        await arrive(here)
+        feed = await here.store.changes("here", 0)
+        answer, _ = await arrive(here)
+        assert answer.headers[form.OUTCOME] == "known"
+        assert await here.store.changes("here", 0) == feed
+        assert here.arrivals.stored == 1
+
+    asyncio.run(scene())
+
+
+def test_a_copy_that_arrives_late_is_not_the_current_version():
+    async def scene():
+        here = destination()
+        newer = replace(BORN, version="v2", stamp=Stamp(2000, "tokyo", "v2"))
+        await arrive(here, newer)
+        await arrive(here)
+        assert (await here.store.head(KEY)).version == "v2"
+        assert here.arrivals.replication_conflicts == 0
+
+    asyncio.run(scene())
+
+
+def test_a_copy_below_a_version_born_here_is_counted_and_logged_as_a_conflict():
+    async def scene():
+        here = destination()
+        mine = replace(BORN, version="mine", stamp=Stamp(3000, "oregon", "mine"))
+        await here.store.put(KEY, Body.of(CONTENT), lambda: mine)
+        _, call = await arrive(here)
+        assert here.arrivals.replication_conflicts == 1
+        assert call.log["replication_conflict"] == {"current": "mine", "arrived": "v1"}
+
+    asyncio.run(scene())
+
+
+def test_copies_of_existing_objects_are_no_conflicts():
+    async def scene():
+        here = destination()
+        mine = replace(BORN, version="mine", stamp=Stamp(3000, "oregon", "mine"))
+        await here.store.put(KEY, Body.of(CONTENT), lambda: mine)
+        await arrive(here, headers={form.BATCH: "1"})
+        assert here.arrivals.replication_conflicts == 0
+
+    asyncio.run(scene())
+
+
+def test_the_lead_of_a_peers_clock_is_measured_and_nothing_is_refused():
+    async def scene():
+        here = destination()
+        await arrive(here, replace(BORN, stamp=Stamp(15_000, "tokyo", "v1")))
+        assert here.arrivals.lead_ms == {"tokyo": 10_000}
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize(("versioning", "code"), [(None, "NoSuchBucket"), ("Suspended", "InvalidBucketState"), ("", "InvalidBucketState")])
+def test_the_bucket_must_be_here_and_versioned(versioning, code):
+    assert asyncio.run(refused(destination(versioning))) == code
+
+
+@pytest.mark.parametrize(("facts", "action"), [(BORN, "s3:ReplicateObject"), (MARKER, "s3:ReplicateDelete")])
+def test_each_kind_of_copy_needs_its_permission(facts, action):
+    async def scene():
+        here = destination()
+        assert await refused(here, facts, denied={action}) == "AccessDenied"
+        assert await here.store.head(KEY) is None
+
+    asyncio.run(scene())
+
+
+def test_without_replicate_tags_the_object_goes_without_tags():
+    async def scene():
+        here = destination()
+        await arrive(here, denied={"s3:ReplicateTags"})
+        assert ((await here.store.head(KEY)).tags, (await here.store.head(KEY)).tags_ms) == ({}, 0)
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize(("body", "code"), [(b"hellO", "BadDigest"), (b"hell", "IncompleteBody"), (b"hello!", "IncompleteBody")])
+def test_a_spoilt_copy_is_refused_and_leaves_no_trace(body, code):
+    async def scene():
+        here = destination()
+        assert await refused(here, body=body) == code
+        assert await here.store.head(KEY) is None
+
+    asyncio.run(scene())
+
+
+def test_a_client_cannot_make_a_replica():
+    assert asyncio.run(refused(destination(), replica=False)) == "AccessDenied"
+
+
+def test_facts_alone_change_the_tags_of_a_version_that_is_here():
+    async def scene():
+        here = destination()
+        await arrive(here)
+        answer, _ = await arrive(here, replace(BORN, tags={"t": "2"}, tags_ms=2000), only="facts")
+        assert answer.headers[form.OUTCOME] == "amended"
+        assert (await here.store.head(KEY)).tags == {"t": "2"}
+
+    asyncio.run(scene())
+
+
+def test_an_older_change_of_tags_loses():
+    async def scene():
+        here = destination()
+        await arrive(here)
+        answer, _ = await arrive(here, replace(BORN, tags={"t": "0"}, tags_ms=500), only="facts")
+        assert answer.headers[form.OUTCOME] == "known"
+        assert (await here.store.head(KEY)).tags == {"t": "1"}
+
+    asyncio.run(scene())
+
+
+def test_the_same_tags_of_a_later_time_keep_an_earlier_change_from_winning():
+    async def scene():
+        here = destination()
+        await arrive(here)
+        await arrive(here, replace(BORN, tags_ms=2000), only="facts")
+        await arrive(here, replace(BORN, tags={"t": "9"}, tags_ms=1500), only="facts")
+        assert (await here.store.head(KEY)).tags == {"t": "1"}
+
+    asyncio.run(scene())
+
+
+def test_a_change_of_tags_keeps_what_the_version_itself_owes():
+    async def scene():
+        here = destination()
+        await here.store.put(KEY, Body.of(CONTENT), lambda: replace(BORN, replication={"b": "COMPLETED"}))
+        await arrive(here, replace(BORN, tags={"t": "2"}, tags_ms=2000), only="facts")
+        held = await here.store.head(KEY)
+        assert (held.tags, held.replication, held.replica) == ({"t": "2"}, {"b": "COMPLETED"}, False)
+
+    asyncio.run(scene())
+
+
+def test_facts_alone_of_a_version_that_is_not_here_are_refused():
+    assert asyncio.run(refused(destination(), only="facts")) == "NoSuchVersion"
+    assert asyncio.run(refused(destination(), only="question")) == "NoSuchVersion"
+
+
+def test_a_change_of_tags_needs_its_permission_and_a_question_does_not():
+    async def scene():
+        here = destination()
+        await arrive(here)
+        later = replace(BORN, tags={"t": "2"}, tags_ms=2000)
+        assert await refused(here, later, only="facts", denied={"s3:ReplicateTags"}) == "AccessDenied"
+        answer, _ = await arrive(here, later, only="question", denied={"s3:ReplicateTags"})
+        assert answer.headers[form.OUTCOME] == "known"
+
+    asyncio.run(scene())
+
+
+def test_a_request_without_facts_is_refused():
+    async def scene():
+        onward = Onward("127.0.0.1", secure=True, caller=CALLER, replica=True)
+        request = Request("PUT", "/here/k", {}, EMPTY, onward=onward)
+        call = Call("s3", "Replicate", request, CALLER, 5.0, "oregon", "1", "r", EMPTY, lambda a, r: None, lambda a, r: True)
+        with pytest.raises(ApiError, match="InvalidArgument"):
+            await receive(destination(), call, "here", "k")
+
+    asyncio.run(scene())

@@ -1,0 +1,150 @@
+import pytest
+
+from s3world import World, story
+
+
+async def _history(world: World, **members) -> list[tuple[str, str, str, bool]]:
+    answer = await world.do("ListObjectVersions", Bucket="bkt", **members)
+    return [(kind, row["Key"], row["VersionId"], row["IsLatest"]) for kind, row in answer.members["_entries"]]
+
+
+@story()
+async def test_every_put_of_a_versioned_bucket_makes_a_version(world: World):
+    await world.bucket(versioning="Enabled")
+    first, second = await world.put("k", b"1"), await world.put("k", b"2")
+    assert len(first["VersionId"]) == 32
+    assert await world.get("k") == b"2"
+    assert await world.get("k", VersionId=first["VersionId"]) == b"1"
+    assert (await world.head("k"))["VersionId"] == second["VersionId"]
+    assert [row[2:] for row in await _history(world)] == [(second["VersionId"], True), (first["VersionId"], False)]
+
+
+@story()
+async def test_delete_puts_a_marker_that_hides_the_object(world: World):
+    await world.bucket(versioning="Enabled")
+    version = (await world.put("k"))["VersionId"]
+    gone = await world.do("DeleteObject", Bucket="bkt", Key="k")
+    marker = gone.members["VersionId"]
+    hidden = await world.refused("GetObject", Bucket="bkt", Key="k")
+    asked = await world.refused("GetObject", Bucket="bkt", Key="k", VersionId=marker)
+    assert (gone.status, gone.members["DeleteMarker"]) == (204, True)
+    assert (hidden.code, hidden.headers["x-amz-delete-marker"]) == ("NoSuchKey", "true")
+    assert (asked.status, asked.headers["allow"]) == (405, "DELETE")
+    assert asked.details == {"Method": "GET", "ResourceType": "DeleteMarker"}
+    assert await world.keys() == []
+    assert await world.get("k", VersionId=version) == b"hello"
+
+
+@story()
+async def test_deleting_the_marker_brings_the_object_back(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.put("k")
+    marker = (await world.do("DeleteObject", Bucket="bkt", Key="k")).members["VersionId"]
+    gone = await world.do("DeleteObject", Bucket="bkt", Key="k", VersionId=marker)
+    assert gone.members == {"DeleteMarker": True, "VersionId": marker}
+    assert await world.get("k") == b"hello"
+
+
+@story()
+async def test_deleting_a_version_is_for_good(world: World):
+    await world.bucket(versioning="Enabled")
+    version = (await world.put("k"))["VersionId"]
+    gone = await world.do("DeleteObject", Bucket="bkt", Key="k", VersionId=version)
+    again = await world.do("DeleteObject", Bucket="bkt", Key="k", VersionId=version)
+    assert (gone.members, again.members) == ({"VersionId": version}, {"VersionId": version})
+    assert (await world.refused("GetObject", Bucket="bkt", Key="k", VersionId=version)).code == "NoSuchVersion"
+    assert await _history(world) == []
+
+
+@story()
+async def test_objects_from_before_versioning_are_the_null_version(world: World):
+    await world.bucket()
+    await world.put("k", b"old")
+    await world.versioning("Enabled")
+    assert (await world.head("k"))["VersionId"] == "null"
+    await world.put("k", b"new")
+    assert await world.get("k", VersionId="null") == b"old"
+
+
+@story()
+async def test_a_suspended_bucket_has_exactly_one_null_marker_and_a_put_replaces_it(world: World):
+    await world.bucket(versioning="Enabled")
+    kept = (await world.put("k", b"kept"))["VersionId"]
+    await world.versioning("Suspended")
+    first = await world.do("DeleteObject", Bucket="bkt", Key="k")
+    await world.do("DeleteObject", Bucket="bkt", Key="k")
+    markers = await _history(world)
+    put = await world.put("k", b"null again")
+    assert first.members == {"DeleteMarker": True, "VersionId": "null"}
+    assert markers == [("DeleteMarkers", "k", "null", True), ("Versions", "k", kept, False)]
+    assert put["VersionId"] == "null"
+    assert await _history(world) == [("Versions", "k", "null", True), ("Versions", "k", kept, False)]
+
+
+@story()
+async def test_an_unversioned_bucket_deletes_at_once_and_shows_no_ids(world: World):
+    await world.bucket()
+    await world.put("k")
+    gone = await world.do("DeleteObject", Bucket="bkt", Key="k")
+    again = await world.do("DeleteObject", Bucket="bkt", Key="k")
+    assert (gone.status, gone.members, again.members) == (204, {}, {})
+    assert await _history(world) == []
+
+
+@pytest.mark.parametrize(
+    ("versioning", "version", "code"),
+    [
+        ("Enabled", "short", "InvalidArgument"),
+        ("Enabled", "", "InvalidArgument"),
+        ("Enabled", "x" * 32, "NoSuchVersion"),
+        ("Enabled", "null", "NoSuchVersion"),
+        ("", "x" * 32, "InvalidArgument"),
+        ("", "null", "NoSuchVersion"),
+    ],
+)
+def test_ids_that_name_nothing(versioning, version, code):
+    @story()
+    async def told(world: World):
+        await world.bucket(versioning=versioning)
+        assert (await world.refused("GetObject", Bucket="bkt", Key="k", VersionId=version)).code == code
+
+    told()
+
+
+@story()
+async def test_deletion_can_depend_on_the_etag(world: World):
+    await world.bucket()
+    await world.put("k")
+    error = await world.refused("DeleteObject", Bucket="bkt", Key="k", IfMatch='"other"')
+    assert error.code == "PreconditionFailed"
+    await world.do("DeleteObject", Bucket="bkt", Key="k", IfMatch='"5d41402abc4b2a76b9719d911017c592"')
+    assert await world.keys() == []
+
+
+@story()
+async def test_versions_are_paged_within_a_key(world: World):
+    await world.bucket(versioning="Enabled")
+    ids = [(await world.put("k", bytes([n])))["VersionId"] for n in range(3)]
+    first = (await world.do("ListObjectVersions", Bucket="bkt", MaxKeys=2)).members
+    rest = await _history(world, KeyMarker=first["NextKeyMarker"], VersionIdMarker=first["NextVersionIdMarker"])
+    assert first["IsTruncated"]
+    assert (first["NextKeyMarker"], first["NextVersionIdMarker"]) == ("k", ids[1])
+    assert [row[2] for row in rest] == [ids[0]]
+
+
+@story()
+async def test_versions_roll_up_into_common_prefixes(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.put("a/1")
+    await world.put("a/1")
+    await world.put("b")
+    answer = (await world.do("ListObjectVersions", Bucket="bkt", Delimiter="/")).members
+    assert answer["CommonPrefixes"] == [{"Prefix": "a/"}]
+    assert [row["Key"] for _, row in answer["_entries"]] == ["b"]
+
+
+@story()
+async def test_a_version_marker_needs_a_key_marker(world: World):
+    await world.bucket()
+    error = await world.refused("ListObjectVersions", Bucket="bkt", VersionIdMarker="null")
+    assert error.code == "InvalidArgument"

@@ -1,0 +1,97 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from atoll.wire import scalars
+
+MOMENT = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)
+PRECISE = MOMENT.replace(microsecond=123456)
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", 0), ("-1", -1), ("+7", 7), ("9223372036854775807", 2**63 - 1)])
+def test_integers(text, value):
+    assert scalars.integer(text) == value
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "1_000", "0x1", "1.0", "٣", "1e3", "9" * 20, "--1"])
+def test_what_is_no_integer(text):
+    with pytest.raises(ValueError):
+        scalars.integer(text)
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("TRUE", True), (" false ", False), ("False", False)])
+def test_booleans(text, value):
+    assert scalars.boolean(text) is value
+
+
+@pytest.mark.parametrize("text", ["", "1", "yes"])
+def test_what_is_no_boolean(text):
+    with pytest.raises(ValueError):
+        scalars.boolean(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1994-11-06T08:49:37Z",
+        "1994-11-06T08:49:37.000Z",
+        "1994-11-06T09:49:37+01:00",
+        "1994-11-06T08:49:37",
+        "19941106T084937Z",
+        "784111777",
+        "784111777.0",
+        "Sun, 06 Nov 1994 08:49:37 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994",
+        "Sun, 6 Nov 1994 08:49:37 +0000",
+        "06 Nov 1994 08:49:37 GMT",
+        " Sun, 06 Nov 1994 08:49:37 GMT ",
+    ],
+)
+def test_one_moment_in_many_forms(text):
+    assert scalars.timestamp(text) == MOMENT
+
+
+@pytest.mark.parametrize(
+    "text", ["", "now", "Sun, 06 Nov", "1994-13-01", "Sun, 31 Feb 2026 00:00:00 GMT", "Sun, 06 Foo 1994 08:49:37 GMT"]
+)
+def test_what_is_no_moment(text):
+    with pytest.raises(ValueError):
+        scalars.timestamp(text)
+
+
+def test_a_date_without_a_time_is_midnight():
+    assert scalars.timestamp("2026-01-01") == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_two_digit_years_turn_in_1970():
+    assert scalars.timestamp("Sunday, 06-Nov-69 00:00:00 GMT").year == 2069
+
+
+def test_an_http_date():
+    assert scalars.http_date(PRECISE) == "Sun, 06 Nov 1994 08:49:37 GMT"
+
+
+def test_an_http_date_is_in_gmt_whatever_the_zone():
+    assert scalars.http_date(MOMENT.astimezone(timezone(timedelta(hours=9)))) == "Sun, 06 Nov 1994 08:49:37 GMT"
+
+
+def test_iso_forms():
+    assert scalars.iso_whole(PRECISE) == "1994-11-06T08:49:37.000Z"
+    assert scalars.iso_millis(PRECISE) == "1994-11-06T08:49:37.123Z"
+    assert scalars.iso_seconds(PRECISE) == "1994-11-06T08:49:37Z"
+
+
+def test_epoch_seconds_are_whole_where_they_can_be():
+    assert repr(scalars.epoch(MOMENT)) == "784111777"
+    assert scalars.epoch(PRECISE) == pytest.approx(784111777.123456)
+
+
+def test_blobs_are_base64():
+    assert scalars.blob("AP8=") == b"\x00\xff"
+    assert scalars.base64(b"\x00\xff") == "AP8="
+
+
+def test_a_blob_that_is_not_base64_is_refused():
+    with pytest.raises(ValueError):
+        scalars.blob("é")
