@@ -2,12 +2,12 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
-from net.ground import PATIENCE_S, Dial, echo, serving, settle
 
 from atoll.domain.errors import ApiError, Incomplete, Upstream
 from atoll.domain.message import Body, Request, Response
 from atoll.net import tcp
 from atoll.net.client import Pool, PoolLimits
+from net.ground import PATIENCE_S, Dial, echo, serving, settle
 
 MiB = 1024 * 1024
 

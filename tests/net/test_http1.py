@@ -1,11 +1,11 @@
 import asyncio
 
 import pytest
-from net.ground import Dial, echo, serving, settle, wire_to
 
 from atoll.domain.errors import ApiError, Incomplete, Upstream
 from atoll.domain.message import Body, Response
 from atoll.net.http1_connection import Limits
+from net.ground import Dial, echo, serving, settle, wire_to
 
 MiB = 1024 * 1024
 GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"

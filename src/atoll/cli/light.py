@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from atoll.cli.environment import NoSuchPlace, Setting, place_of, setting
+from atoll.node.environment import NoSuchPlace, Setting, place_of, setting
 from atoll.node.home import Home
 from atoll.node.supervisor import NotRunning, ask
 

@@ -16,9 +16,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from atoll.cli.environment import NoSuchPlace, place_of
 from atoll.cli.light import FAILED, OK, UNAVAILABLE, USAGE, say
 from atoll.node import config
+from atoll.node.environment import NoSuchPlace, place_of
 from atoll.node.home import Home, write_whole
 from atoll.node.supervisor import NotRunning, ask
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from atoll.domain.call import Caller, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
+from atoll.rules.owners import canonical_id
 from atoll.rules.policy.actions import Need, required
-from atoll.rules.policy.context import RequestContext, request_context
+from atoll.rules.policy.context import Overlay, RequestContext, request_context
 from atoll.rules.policy.evaluate import evaluate
-from atoll.rules.policy.model import Asked, Attached, Decision, Guarded, Policy
+from atoll.rules.policy.model import Asked, Attached, Context, Decision, Guarded, Policy
 from atoll.rules.policy.public import PublicAccess, strictest
 
 S3_OBJECT = "arn:aws:s3:::"
@@ -20,11 +21,12 @@ S3_OBJECT = "arn:aws:s3:::"
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What protects one resource: its owner's account, its policy and its public-access block."""
+    """What protects one resource: its owner's account, its policy and its public-access block; where a bucket lives."""
 
     account: str
     policy: Attached | None
     blocks: PublicAccess
+    region: str = ""
 
 
 class Side(Protocol):
@@ -44,7 +46,7 @@ class Authority(Protocol):
     def side(self, caller: Caller) -> Side: ...
     def bucket(self, name: str) -> Guard | None: ...
     def access_point(self, arn: str) -> Guard | None: ...
-    def asks_for_tags(self, caller: Caller, bucket: str) -> bool: ...
+    def asks_for_tags(self, caller: Caller, bucket: str, access_point: str) -> bool: ...
     async def tags(self, bucket: str, key: str, version: str | None) -> Mapping[str, str] | None: ...
 
 
@@ -61,6 +63,7 @@ class Permit:
     account: str
     operation: str
     params: Mapping[str, Any]
+    tagged: str = ""
     existing_tags: Mapping[str, str] | None = None
     decided: list[Mapping[str, str]] = field(default_factory=list)
 
@@ -77,7 +80,7 @@ class Permit:
         guards = self._guards(resource)
         side = self.authority.side(self.caller)
         decision = evaluate(
-            Asked(self.caller, action, guards, self._context(guards[-1].account)),
+            Asked(self.caller, action, guards, self._asked_of(action, resource, guards[-1].account), self._canonical()),
             identity=side.identity,
             boundary=side.boundary,
             session=side.session,
@@ -87,6 +90,18 @@ class Permit:
              "statement": decision.statement}
         )  # fmt: skip
         return decision
+
+    def _canonical(self) -> str:
+        return canonical_id(self.caller.account) if self.caller.account else ""
+
+    def _asked_of(self, action: str, resource: str, account: str) -> Context:
+        """The request's context as it is for one question. Tags that were read are the named object's alone; whether a
+        missing object may be called missing is asked as a listing of its key would be (policy.md, section 7)."""
+        context = self._context(account)
+        key = self.params.get("Key")
+        if action == "s3:ListBucket" and key:
+            return Overlay(context, {"s3:prefix": str(key)})
+        return context if resource == self.tagged else replace(context, existing_tags=None)
 
     def _context(self, account: str) -> RequestContext:
         onward = self.request.onward
@@ -140,7 +155,8 @@ def _guarded(arn: str, guard: Guard, blocks: PublicAccess) -> Guarded:
 
 
 def authorize(
-    permit: Permit, service: str, *, bucket: str, key: str, headers: Mapping[str, str], source: tuple[str, str, str] | None
+    permit: Permit, service: str, *, bucket: str, key: str, headers: Mapping[str, str], source: tuple[str, str, str] | None,
+    access_point: str = "",
 ) -> None:
     """Check every action that the operation needs. Raises AccessDenied."""
     needs: Sequence[Need] = required(
@@ -153,6 +169,8 @@ def authorize(
         account=permit.account,
         headers=headers,
         source=source,
+        access_point=access_point,
+        caller_arn=permit.caller.arn,
     )
     for need in needs:
         permit.allow(need.action, need.resource)

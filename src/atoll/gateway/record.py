@@ -58,11 +58,19 @@ def find(logs: Path, request_id: str) -> Iterator[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for path in sorted(logs.glob("*.jsonl*")):
         with path.open("rb") as file:
-            found += [msgspec.json.decode(line) for line in file if wanted in line]
+            found += [event for line in file if wanted in line and (event := _decoded(line)) is not None]
     yield from sorted(
         (event for event in found if request_id in (event.get("request_id"), event.get("entry_request_id"))),
         key=lambda event: float(event.get("time", 0)),
     )
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    """An event; None for a line that a kill cut short."""
+    try:
+        return dict(msgspec.json.decode(line))
+    except msgspec.DecodeError:
+        return None
 
 
 class RequestIds:

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from atoll.domain.arn import object_arn
 from atoll.domain.call import Answer, Call
 from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError, Upstream, not_implemented
@@ -57,7 +58,8 @@ class Exchange:
 
 @dataclass(slots=True)
 class Gateway:
-    """A region's Handler. `receive` takes replicas from other regions."""
+    """A region's Handler. `receive` takes replicas from other regions; `named_point` gives the ARN of the access point that
+    a control operation names, "" when there is none."""
 
     region: str
     account: str
@@ -65,6 +67,7 @@ class Gateway:
     authenticate: Authenticate
     authority: Authority
     receive: Receive
+    named_point: Callable[[Mapping[str, Any]], str]
     clock: Clock
     ids: RequestIds
     record: Recorder
@@ -198,7 +201,9 @@ class Gateway:
     async def _authorize(self, x: Exchange, params: Mapping[str, Any]) -> None:
         if x.permit is None:
             raise AssertionError("a call has a permit")
-        if x.key and self.authority.asks_for_tags(x.known.caller, x.bucket):
+        point = x.request.onward.access_point if x.request.onward else ""
+        if x.key and self.authority.asks_for_tags(x.known.caller, x.bucket, point):
+            x.permit.tagged = object_arn(x.bucket, x.key)
             x.permit.existing_tags = await self.authority.tags(x.bucket, x.key, params.get("VersionId"))
         copied = params.get("CopySource")
         source = parse_copy_source(copied) if isinstance(copied, str) else None
@@ -209,6 +214,7 @@ class Gateway:
             key=x.key,
             headers=x.request.headers,
             source=(source.bucket, source.key, source.version or "") if source else None,
+            access_point=self.named_point(params),
         )
 
     # -- copies from other regions
@@ -240,7 +246,16 @@ class Gateway:
             error, request_id=x.request_id, host_id=HOST_ID, resource=x.request.path, head=x.request.method == "HEAD"
         )
         response.headers.update(error.headers)
+        if response.status == 403 and x.named.service == "s3":
+            self._say_region(x, response)
         return response
+
+    def _say_region(self, x: Exchange, response: Response) -> None:
+        """A refusal tells where the bucket lives, so that clients that guessed wrong can ask again; never behind an
+        access point (s3.md, "Defaults that surprise servers")."""
+        guard = self.authority.bucket(x.named.bucket) if x.named.bucket else None
+        if guard is not None and guard.region and not (x.request.onward and x.request.onward.access_point):
+            response.headers.setdefault("x-amz-bucket-region", guard.region)
 
     def _log(self, x: Exchange, response: Response) -> None:
         request, onward = x.request, x.request.onward

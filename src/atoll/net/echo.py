@@ -12,6 +12,12 @@ from atoll.net.wan import Link, dial_over
 
 
 class _Echo(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone.set()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
@@ -41,12 +47,13 @@ class _Asker(asyncio.Protocol):
 async def echo_errors_ms(link: Link, timers: Timers, rounds: int) -> list[float]:
     """For each of `rounds` echoes: how much longer than `link.rtt_ms` it took (never less, unless there is jitter)."""
     sock = tcp.bound("127.0.0.1")
-    servers = await tcp.accept([sock], _Echo)
+    echo, asker = _Echo(), _Asker()
+    servers = await tcp.accept([sock], lambda: echo)
     try:
-        asker = _Asker()
         await dial_over(tcp.dial("127.0.0.1", tcp.port_of(sock)), link, timers)(asker)
         errors = [await asker.ask() * 1000 - link.rtt_ms for _ in range(rounds)]
         asker.transport.close()
+        await echo.gone.wait()
     finally:
         servers[0].close()
     return errors

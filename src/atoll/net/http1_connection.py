@@ -101,11 +101,11 @@ class Connection(asyncio.Protocol):
         self._set_deadline(now)
 
     def eof_received(self) -> bool:
-        """Half-closed: who asked may still be listening."""
+        """Half-closed: who asked may still be listening. TLS knows no such state: its end is the end of both directions."""
         self._half_closed = self._deaf = self._no_more = True
         self._break_body(Incomplete("The client stopped sending inside a body."))
         self._wake()
-        return True
+        return self._transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._outlet.lose()

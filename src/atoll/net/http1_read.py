@@ -92,8 +92,7 @@ class RequestReader:
     def _begin(self) -> None:
         self._url = b""
         self._headers: dict[str, str] = {}
-        self._fields = 0
-        self._head_bytes = 0
+        self._fields: list[tuple[bytes, bytes]] = []
         self._quiet_bytes = 0
         self._ready: Exchange | None = None
         self._pieces: list[bytes] = []
@@ -152,32 +151,17 @@ class RequestReader:
             raise _too_large()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._fields += 1
-        self._head_bytes += len(name) + len(value) + 4
-        if self._fields > HEADERS_MAX or self._head_bytes > HEAD_MAX_BYTES:
-            raise _too_large()
-        if not self.in_head:
-            return  # trailers: signed ones travel inside aws-chunked, never here
-        key = _NAMES.get(name) or name.decode("latin-1").lower()
-        text = value.decode("latin-1").rstrip(" \t")
-        if key not in self._headers:
-            self._headers[key] = text
-        elif key == "host":
-            raise _bad("There is more than one Host header.")  # RFC 9112 §3.2
-        else:
-            self._headers[key] += "," + text
+        if self.in_head:  # trailers are not kept: signed ones travel inside aws-chunked, never here
+            self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         method = self._parser.get_method().decode("latin-1")
-        headers = self._headers
-        if self._head_bytes + len(self._url) > HEAD_MAX_BYTES:
-            raise _too_large()
+        headers = self._headers = _joined(self._fields, HEAD_MAX_BYTES - len(self._url))
         old = self._is_old(headers)
         keep = not old and ("connection" not in headers or "close" not in headers["connection"].lower())
         if not old and "host" not in headers:
             raise _bad("The Host header is missing.")  # RFC 9112 §3.2
-        self._fields = 0
-        self._head_bytes = 0
+        self._fields = []
         self._quiet_bytes = 0
         self.in_head = False
         if method == "CONNECT":
@@ -254,6 +238,27 @@ class RequestReader:
         exchange.request.body = Body(self.inbound, self.inbound.length)
         self._ready = None
         self._take(exchange)
+
+
+def _joined(fields: list[tuple[bytes, bytes]], max_bytes: int) -> dict[str, str]:
+    """Names in lower case, values trimmed, repeated fields joined in order of arrival (RFC 9110 §5.3)."""
+    if len(fields) > HEADERS_MAX:
+        raise _too_large()
+    headers: dict[str, str] = {}
+    size = 0
+    for name, value in fields:
+        size += len(name) + len(value) + 4
+        key = _NAMES.get(name) or name.decode("latin-1").lower()
+        text = value.decode("latin-1").rstrip(" \t")
+        if key not in headers:
+            headers[key] = text
+        elif key == "host":
+            raise _bad("There is more than one Host header.")  # RFC 9112 §3.2
+        else:
+            headers[key] += "," + text
+    if size > max_bytes:
+        raise _too_large()
+    return headers
 
 
 def _too_large() -> Refusal:

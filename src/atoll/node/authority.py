@@ -52,13 +52,16 @@ class RecordAuthority:
         found = self.points.guard(arn)
         return Guard(*found) if found is not None else None
 
-    def asks_for_tags(self, caller: Caller, bucket: str) -> bool:
+    def asks_for_tags(self, caller: Caller, bucket: str, access_point: str) -> bool:
         """Could any policy that counts here ask for s3:ExistingObjectTag? Only then are tags read (policy.md, section 6)."""
-        guard = self.bucket(bucket)
-        attached = list(self.identities.side(caller).identity)
-        if guard is not None and guard.policy is not None:
-            attached.append(guard.policy)
-        return any(one.policy.asks(EXISTING_TAG) for one in attached)
+        side = self.identities.side(caller)
+        policies = [one.policy for one in side.identity] + list(side.session)
+        if side.boundary is not None:
+            policies.append(side.boundary)
+        for guard in (self.bucket(bucket), self.access_point(access_point) if access_point else None):
+            if guard is not None and guard.policy is not None:
+                policies.append(guard.policy.policy)
+        return any(policy.asks(EXISTING_TAG) for policy in policies)
 
     async def tags(self, bucket: str, key: str, version: str | None) -> Mapping[str, str] | None:
         facts = await self.store.head(Key(bucket, key), version)
@@ -73,4 +76,4 @@ def _guard(record: BucketRecord) -> Guard:
         blocks = PublicAccess(
             block.block_public_acls, block.ignore_public_acls, block.block_public_policy, block.restrict_public_buckets
         )
-    return Guard(record.account, policy, blocks)
+    return Guard(record.account, policy, blocks, record.region)

@@ -17,8 +17,10 @@ Profile = Literal["native", "aws"]
 Compat = Literal["lenient", "strict"]
 PlaceKind = Literal["region", "city"]
 
+PORT_MAX = 65535
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,30}")
-_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links"}
+_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links", "state"}
+_LISTENER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([A-Za-z0-9.-]+)):([1-9]\d{0,4})")
 
 
 class WorldError(Exception):
@@ -30,17 +32,34 @@ class WorldError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Listener:
+    """Where a place of a world that spans machines is reached: a host name or IP address, and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
-    """Somewhere clients enter; a region also keeps objects."""
+    """Somewhere clients enter; a region also keeps objects.
+
+    With `atoll serve` only: `address` is where clients enter, `node` where the other nodes call a region.
+    """
 
     name: str
     kind: PlaceKind
     point: Point
+    address: Listener | None = None
+    node: Listener | None = None
 
 
 @dataclass(frozen=True)
 class World:
-    """Places in the order of the file, links, and the two settings."""
+    """Places in the order of the file, links, and the two settings. `state`: the region that holds the control state of a
+    world that spans machines, "" on one machine."""
 
     places: tuple[Place, ...]
     links: Mapping[frozenset[str], Distance]
@@ -48,10 +67,15 @@ class World:
     jitter_ms: float = 1.0
     profile: Profile = "native"
     compat: Compat = "lenient"
+    state: str = ""
 
     @cached_property
     def points(self) -> Mapping[str, Point]:
         return {place.name: place.point for place in self.places}
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Place]:
+        return {place.name: place for place in self.places}
 
     @cached_property
     def regions(self) -> tuple[str, ...]:
@@ -84,12 +108,24 @@ def _point(at: object) -> Point | None:
     return None
 
 
+def _listener(place: str, row: Mapping[str, object], key: str, complaints: list[str]) -> Listener | None:
+    text = row.get(key)
+    if text is None:
+        return None
+    match = _LISTENER.fullmatch(text) if isinstance(text, str) else None
+    if match is None or int(match[3]) > PORT_MAX:
+        complaints.append(f'place {place}: {key} = {text!r}, expected "HOST:PORT"')
+        return None
+    return Listener(match[1] or match[2], int(match[3]))
+
+
 def _places(table: object, complaints: list[str]) -> Iterator[Place]:
     if not isinstance(table, dict) or not table:
         complaints.append("there are no [places.NAME] tables")
         return
     for name, row in table.items():
         kind, point = row.get("kind"), _point(row.get("at"))
+        address, node = (_listener(name, row, key, complaints) for key in ("address", "node"))
         if not _NAME.fullmatch(name):
             complaints.append(f"place {name!r}: a name has 2 to 31 small letters, digits and hyphens")
         if kind not in ("region", "city"):
@@ -97,7 +133,7 @@ def _places(table: object, complaints: list[str]) -> Iterator[Place]:
         elif point is None:
             complaints.append(f"place {name}: at = {row.get('at')!r}, expected [degrees north, degrees east]")
         else:
-            yield Place(name, kind, point)
+            yield Place(name, kind, point, address, node)
 
 
 def _links(rows: object, complaints: list[str]) -> Iterator[tuple[frozenset[str], Distance]]:
@@ -123,11 +159,14 @@ def parse(text: str, source: str) -> World:
     for key, allowed in (("profile", ("native", "aws")), ("compat", ("lenient", "strict"))):
         if table.get(key, allowed[0]) not in allowed:
             complaints.append(f"{key} = {table[key]!r}, expected one of {', '.join(allowed)}")
+    state = table.get("state", "")
+    if state and not any(place.name == state and place.kind == "region" for place in places):
+        complaints.append(f"state = {state!r} is no region of this world")
     same = _number(table, "same_place_rtt_ms", 0.3, complaints)
     jitter = _number(table, "jitter_ms", 1.0, complaints)
     if complaints:
         raise WorldError(source, complaints)
-    return World(places, links, same, jitter, table.get("profile", "native"), table.get("compat", "lenient"))
+    return World(places, links, same, jitter, table.get("profile", "native"), table.get("compat", "lenient"), state)
 
 
 def builtin_text() -> str:

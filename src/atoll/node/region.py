@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from atoll.domain.call import Call, Caller, Proof
 from atoll.domain.clock import Clock
@@ -43,12 +44,12 @@ from atoll.services.s3.replication import Replication, ReplicationHere
 from atoll.services.s3control.control import OPERATIONS as S3CONTROL
 from atoll.services.s3control.here import Here as ControlHere
 from atoll.services.s3control.plane import AccessPoints
+from atoll.services.s3control.records import POINTS
 from atoll.services.s3control.work import Reconciler
 from atoll.services.sts.control import OPERATIONS as STS
 from atoll.services.sts.here import Here as StsHere
 from atoll.state import State
 from atoll.store.disk.engine import DiskStore
-from atoll.store.wrap.announced import Announced
 
 S3_SERVICE = "s3.amazonaws.com"
 _NO_PROOF = Proof()
@@ -63,7 +64,8 @@ class Shared:
     name: str
     account: str
     state: State
-    store: Store
+    engine: Store  # writes that nobody waits for: replication's own
+    store: Store  # the same engine, its writes announced
     clock: Clock
     identities: Identities
     points: AccessPoints
@@ -75,11 +77,11 @@ class Shared:
 
 
 @asynccontextmanager
-async def opened_store(home: Home, name: str, clock: Clock, nudge: Nudge) -> AsyncIterator[Store]:
-    """The region's disk engine; every commit rings the nudge."""
+async def opened_store(home: Home, name: str, clock: Clock) -> AsyncIterator[Store]:
+    """The region's disk engine."""
     engine = await DiskStore.open(home.store(name), origin=name, now_ms=lambda: int(clock.now() * 1000))
     try:
-        yield Announced(engine, nudge.ring)
+        yield engine
     finally:
         await engine.close()
 
@@ -147,7 +149,7 @@ def _call_context(shared: Shared, call: Call) -> Context:
 def gateway(shared: Shared, ids: RequestIds) -> Gateway:
     """The Handler that answers this region's API requests."""
     authority = authority_of(shared)
-    replica = ReplicaHere(shared.store, partial(_versioning, shared))
+    replica = ReplicaHere(shared.engine, partial(_versioning, shared))
     return Gateway(
         region=shared.name,
         account=shared.account,
@@ -155,6 +157,7 @@ def gateway(shared: Shared, ids: RequestIds) -> Gateway:
         authenticate=Authenticate(shared.identities, KeyCache(), shared.world.compat),
         authority=authority,
         receive=partial(receive, replica),
+        named_point=partial(_named_point, shared),
         clock=shared.clock,
         ids=ids,
         record=shared.record,
@@ -162,6 +165,14 @@ def gateway(shared: Shared, ids: RequestIds) -> Gateway:
         pace=Pace(shared.clock),
         compat=shared.world.compat,
     )
+
+
+def _named_point(shared: Shared, params: Mapping[str, Any]) -> str:
+    """An s3control call names its access point by name (in a member or in Details) or by ARN."""
+    details = params.get("Details")
+    name = params.get("Mrap") or params.get("Name") or (details.get("Name") if isinstance(details, Mapping) else "")
+    found = shared.points.by_arn(str(name)) or next((row for _, row in shared.state.items(POINTS) if row.name == name), None)
+    return found.arn if found is not None else ""
 
 
 def _versioning(shared: Shared, bucket: str) -> str | None:
@@ -209,7 +220,7 @@ def replication(shared: Shared) -> Replication:
     return Replication(
         ReplicationHere(
             region=shared.name,
-            store=shared.store,
+            store=shared.engine,
             clock=shared.clock,
             configured=configured,
             changed=changed,

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from atoll.domain.clock import Clock
-from atoll.domain.errors import Upstream
-from atoll.domain.message import Request
 from atoll.domain.shapes import Handler
 from atoll.gateway.front import Point
-from atoll.gateway.observe import HEALTH
+from atoll.node.returns import answers_health
 from atoll.rules.routing import Candidate, Choice, Chooser
 
 PROBE_S = 1.0  # how often each region is asked, when it answers
@@ -58,15 +56,9 @@ class MeasuredRouting:
 
     async def _probe(self, region: str, peer: Handler) -> bool:
         began = self.clock.monotonic()
-        try:
-            async with asyncio.timeout(PROBE_TIMEOUT_S):
-                response = await peer(Request("GET", HEALTH, {"host": "127.0.0.1"}))
-                await response.body.read_small(64 * 1024)
-        except (Upstream, TimeoutError):
+        answered = await answers_health(peer, PROBE_TIMEOUT_S)
+        if answered:
+            self.chooser.observe(region, (self.clock.monotonic() - began) * 1000)
+        else:
             self.chooser.failed(region)
-            return False
-        if response.status != 200:
-            self.chooser.failed(region)
-            return False
-        self.chooser.observe(region, (self.clock.monotonic() - began) * 1000)
-        return True
+        return answered

@@ -32,6 +32,7 @@ from atoll.net.wan import dial_over
 from atoll.node import entry, region
 from atoll.node.config import World
 from atoll.node.home import Home
+from atoll.node.returns import Returns
 from atoll.rules.pace import Fit
 from atoll.rules.published import measured_inside
 from atoll.services.iam.plane import Identities
@@ -39,6 +40,7 @@ from atoll.services.s3.here import RuleBook
 from atoll.services.s3.nudge import Nudge
 from atoll.services.s3control.plane import AccessPoints
 from atoll.state import State
+from atoll.store.wrap.announced import Announced
 
 GRACE_S = 5.0  # running requests may finish for so long when a process is told to stop
 PACE_PATH = "/_atoll/pace"
@@ -129,15 +131,19 @@ async def serve_region(plan: Plan, name: str, ready: int) -> None:
     }
     peers: dict[str, Handler] = {other: Peer(pool, key=key, clock=clock) for other, pool in pools.items()}
     async with AsyncExitStack() as stack:
+        stack.callback(timers.close)
         state = await stack.enter_async_context(_opened_state(home))
-        store = await stack.enter_async_context(region.opened_store(home, name, clock, nudge))
+        for pool in pools.values():
+            stack.push_async_callback(pool.close)
+        store = await stack.enter_async_context(region.opened_store(home, name, clock))
         shared = region.Shared(
-            world, name, plan.account, state, store, clock, Identities(state, os.urandom), AccessPoints(state), nudge, record,
+            world, name, plan.account, state, store, Announced(store, nudge.ring), clock, Identities(state, os.urandom), AccessPoints(state), nudge, record,
             metrics, RuleBook(), peers.__getitem__,
         )  # fmt: skip
         gateway = region.gateway(shared, ids)
         gateway.pace.set(_paces(world, name))
         copying = region.replication(shared)
+        returns = Returns(pools, copying.returned, clock)
         metrics.gauges(lambda: region.gauges(copying))
         health = _region_health(plan, name, state)
         handler = Believing(
@@ -149,7 +155,7 @@ async def serve_region(plan: Plan, name: str, ready: int) -> None:
         server = await stack.enter_async_context(Http1Server(handler, clock=clock, on_bug=_bug(record, clock)))
         leaves = Leaves(load_ca(home.root), clock.now)
         group = await stack.enter_async_context(_patient_group())
-        for task in (state.follow(), _flush(record), copying.run(), region.reconciler(shared).run()):
+        for task in (state.follow(), _flush(record), copying.run(), region.reconciler(shared).run(), returns.watch()):
             group.create_task(task)
         address = plan.regions[name]
         await server.listen([bound(plan.host, address.port)])
@@ -195,6 +201,7 @@ async def serve_entry(plan: Plan, places: tuple[str, ...], ready: int) -> None:
     home = plan.home
     metrics, record = Metrics("entry"), Recorder(home.log("entry"), "entry")
     async with AsyncExitStack() as stack:
+        stack.callback(timers.close)
         state = await stack.enter_async_context(_opened_state(home))
         shared = entry.Shared(
             plan.world, state, Identities(state, os.urandom), AccessPoints(state), Leaves(load_ca(home.root), clock.now),

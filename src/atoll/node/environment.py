@@ -60,7 +60,7 @@ def place_of(run: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def preload() -> Path:
     """The file that makes Node's SDK use the proxy."""
-    return Path(str(resources.files("atoll.cli").joinpath("preload.cjs")))
+    return Path(str(resources.files("atoll.node").joinpath("preload.cjs")))
 
 
 def setting(run: Mapping[str, Any], home: Path, place: Mapping[str, Any], *, mode: Mode = "proxy", node: bool = False) -> Setting:

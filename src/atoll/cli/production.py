@@ -1,0 +1,85 @@
+"""`atoll node-key`, `serve`: a place on a machine of its own, with real distances to the others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from atoll.cli.light import FAILED, OK, USAGE, say
+from atoll.cli.world import HomeOption
+from atoll.node import config
+from atoll.node.home import Home
+
+CONFIG = 78  # sysexits.h EX_CONFIG: something is missing or wrong in what the operator must provide
+
+WorldOption = Annotated[Path | None, typer.Option("--world", help="The world file (default: the one in the folder).")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("node-key", epilog="Example:  atoll node-key eu-central-1 --world world.toml --home /srv/atoll")(node_key)
+    app.command(epilog="Example:  atoll serve --place eu-central-1 --world world.toml --data /srv/atoll")(serve)
+
+
+def node_key(
+    place: Annotated[str, typer.Argument(help="The place that the bundle is for.")],
+    world: WorldOption = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The bundle's folder (default: nodes/PLACE in the world's).")] = None,
+    home: HomeOption = None,
+) -> None:
+    """Make the bundle of keys and certificates with which a place may join. Run it where the world's CA is, then copy the
+    folder to that machine as DATA/node. Whoever has it can act for every caller of the world."""
+    from atoll.node import bundle
+
+    where = Home.at(os.environ, home)
+    try:
+        made = bundle.make(where, _world(where, world), place, out)
+    except (config.WorldError, OSError) as error:
+        say(str(error))
+        raise typer.Exit(USAGE) from error
+    except bundle.BundleError as error:
+        say(str(error))
+        raise typer.Exit(CONFIG) from error
+    typer.echo(str(made))
+
+
+def serve(
+    place: Annotated[str, typer.Option("--place", help="Which place of the world this machine is.")],
+    data: Annotated[Path, typer.Option("--data", help="Where this place keeps its objects, its copy of the state, and its logs.")],
+    world: WorldOption = None,
+    bundle_folder: Annotated[
+        Path | None, typer.Option("--bundle", help="What node-key made for this place (default: DATA/node, DATA/nodes/PLACE).")
+    ] = None,
+    bind: Annotated[
+        str | None, typer.Option("--bind", help="Listen on this address, e.g. 0.0.0.0 (default: what the world file says).")
+    ] = None,
+) -> None:
+    """Run one place of a world that spans machines, region and entry in one process, until SIGTERM."""
+    from atoll.node import bundle
+    from atoll.node import serve as production
+
+    home = Home(data.expanduser().absolute())
+    try:
+        plan = production.plan(home, _world(home, world), place, folder=bundle_folder, bind=bind)
+    except (config.WorldError, OSError) as error:
+        say(str(error))
+        raise typer.Exit(USAGE) from error
+    except bundle.BundleError as error:
+        say(str(error))
+        raise typer.Exit(CONFIG) from error
+    try:
+        production.run_place(plan, typer.echo)
+    except (production.CannotStart, OSError) as error:
+        say(str(error))
+        raise typer.Exit(FAILED) from error
+    raise typer.Exit(OK)
+
+
+def _world(home: Home, given: Path | None) -> config.World:
+    """The file that was given, else the one that lies in the folder. A built-in world has no addresses to serve at."""
+    path = given or home.world
+    if not path.exists():
+        raise config.WorldError(str(path), ["there is no such file; name the world file with --world FILE"])
+    return config.load(path)

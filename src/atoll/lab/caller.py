@@ -1,0 +1,175 @@
+"""What does a caller in one place see? A process of its own around unmodified botocore, told what to do in JSON lines.
+
+One such process stands in each place, so that one client's CPU does not disturb another. It is started with the environment of
+`atoll exec --from PLACE`, opens one connection per path, and answers every command with one line.
+"""
+
+from __future__ import annotations
+
+import base64
+import gc
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+TELL_EVERY = 20  # timed reads between two signs of life
+Command = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A path to the objects: a client with one connection, and the bucket or access point that it asks."""
+
+    client: Any
+    bucket: str
+
+    def read(self, key: str) -> bytes:
+        return bytes(self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read())
+
+
+class WrongAnswer(Exception):
+    """An answer that is not what was stored."""
+
+
+@dataclass(slots=True)
+class Caller:
+    """`tell` writes a line to whoever commands."""
+
+    tell: Callable[[Mapping[str, Any]], None]
+    ways: dict[str, Way] = field(default_factory=dict)
+    session: Any = field(default_factory=botocore.session.get_session)
+
+    def do(self, command: Command) -> Mapping[str, Any]:
+        match command["do"]:
+            case "open":
+                return self._open(command)
+            case "call":
+                return self._call(command)
+            case "put":
+                return self._put(command)
+            case "read":
+                return self._read(command)
+            case "watch":
+                return self._watch(command)
+        raise ValueError(f"unknown command {command['do']!r}")
+
+    def _open(self, command: Command) -> Mapping[str, Any]:
+        # A read that was tried twice would be two reads in one figure: no retries on measured paths.
+        config = Config(max_pool_connections=1, retries={"total_max_attempts": 1})
+        for path, (region, bucket) in command["ways"].items():
+            self.ways[path] = Way(self.session.create_client("s3", region_name=region, config=config), bucket)
+        return {}
+
+    def _call(self, command: Command) -> Mapping[str, Any]:
+        """Any operation, for setting up."""
+        client = self.session.create_client(command["service"], region_name=command["region"])
+        answer = client._make_api_call(command["operation"], command["members"])
+        answer.pop("ResponseMetadata", None)
+        return {"answer": answer}
+
+    def _put(self, command: Command) -> Mapping[str, Any]:
+        """Each file in turn; when the last one began to be written and when it was acknowledged (monotonic seconds)."""
+        way, began, answered = self.ways[command["path"]], 0.0, 0.0
+        for key, content in command["files"]:
+            body = base64.b64decode(content)
+            began = time.monotonic()
+            way.client.put_object(
+                Bucket=way.bucket, Key=key, Body=body, ContentType="application/json", ContentEncoding="gzip"
+            )
+            answered = time.monotonic()
+        return {"began": began, "answered": answered}
+
+    def _read(self, command: Command) -> Mapping[str, Any]:
+        """Milliseconds per path, round and file, one read at a time. The paths of one file follow each other closely, and
+        which goes first changes, so that all of them meet the same minute."""
+        paths, files = command["paths"], command["files"]
+        samples: dict[str, list[list[float]]] = {path: [] for path in paths}
+        for path in paths:  # opens the connection; not timed
+            self._checked(path, *files[0])
+        gc.collect()
+        gc.disable()
+        try:
+            for number in range(command["rounds"]):
+                for path in paths:
+                    samples[path].append([])
+                self._round(paths, files, number, samples)
+        finally:
+            gc.enable()
+        return {"samples": samples}
+
+    def _round(self, paths: list[str], files: list[list[str]], number: int, samples: dict[str, list[list[float]]]) -> None:
+        for index, (key, md5) in enumerate(files):
+            for path in _turned(paths, number + index):
+                samples[path][number].append(self._checked(path, key, md5))
+            if index % TELL_EVERY == TELL_EVERY - 1 or index == len(files) - 1:
+                self.tell({"reads": number * len(files) + index + 1})
+
+    def _checked(self, path: str, key: str, md5: str) -> float:
+        """One read, in milliseconds as the caller sees it: from the call to the last byte."""
+        way = self.ways[path]
+        began = time.perf_counter()
+        content = way.read(key)
+        took = time.perf_counter() - began
+        if hashlib.md5(content).hexdigest() != md5:
+            raise WrongAnswer(f"{key} through {path} is not what was stored")
+        return took * 1000
+
+    def _watch(self, command: Command) -> Mapping[str, Any]:
+        """Read until every path shows the new content. When it did, and when the reads began that still showed old content."""
+        wanted, key, waiting = base64.b64decode(command["content"]), command["key"], list(command["paths"])
+        end = time.monotonic() + command["timeout_s"]
+        seen: dict[str, float] = {}
+        stale: dict[str, list[float]] = {path: [] for path in waiting}
+        announced = False
+        while waiting and time.monotonic() < end:
+            for path in tuple(waiting):
+                began = time.monotonic()
+                if self.ways[path].read(key) == wanted:
+                    seen[path] = time.monotonic()
+                    waiting.remove(path)
+                else:
+                    stale[path].append(began)
+            if not announced:
+                self.tell({"watching": True})
+                announced = True
+            time.sleep(command["pause_s"])
+        return {"seen": seen, "stale": stale}
+
+
+def _turned(paths: list[str], by: int) -> list[str]:
+    first = by % len(paths)
+    return paths[first:] + paths[:first]
+
+
+def _commands() -> Iterator[Command]:
+    for line in sys.stdin:
+        yield json.loads(line)
+
+
+def _tell(told: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(told, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Until standard input ends."""
+    caller = Caller(_tell)
+    for command in _commands():
+        try:
+            _tell({"done": caller.do(command)})
+        except ClientError as error:
+            _tell({"failed": str(error), "code": error.response["Error"]["Code"]})
+        except (BotoCoreError, WrongAnswer, OSError) as error:
+            _tell({"failed": f"{type(error).__name__}: {error}", "code": ""})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""What must be there before the experiment? Buckets, versions, a role, rules and an access point, made as a user makes them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atoll.lab.callers import CallerProcess, LabFailed, wait_for
+from atoll.lab.files import File
+
+CONTROL_REGION = "us-west-2"  # S3 user guide: control-plane requests of access points go to US West (Oregon)
+POINT = "lab"
+ROLE = "replicate"
+READY_TIMEOUT_S = 60.0
+COPIED_TIMEOUT_S = 120.0
+PUT_BATCH = 50  # files per command; each answer is a sign of life
+
+_TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "s3.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+_SOURCE_ACTIONS = [
+    "s3:GetReplicationConfiguration", "s3:ListBucket", "s3:GetObjectVersionForReplication", "s3:GetObjectVersionAcl",
+    "s3:GetObjectVersionTagging",
+]  # fmt: skip
+_COPY_ACTIONS = ["s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What was made. `members` has a bucket per region, the first is where files are written."""
+
+    account: str
+    home: str
+    members: dict[str, str]
+    arn: str
+
+    @property
+    def copies(self) -> list[str]:
+        """Regions that hold copies."""
+        return [region for region in self.members if region != self.home]
+
+
+def prepare(caller: CallerProcess, regions: Sequence[str]) -> Ground:
+    """Everything, by calls of one user who stands in the first region."""
+    home = regions[0]
+    account = caller.call("sts", home, "GetCallerIdentity")["Account"]
+    members = {region: f"lab-{region}" for region in regions}
+    for region, bucket in members.items():
+        _bucket(caller, region, bucket)
+    _replication(caller, account, members, home)
+    return Ground(account, home, members, _access_point(caller, account, members))
+
+
+def _bucket(caller: CallerProcess, region: str, bucket: str) -> None:
+    where = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+    caller.call("s3", region, "CreateBucket", Bucket=bucket, **where)
+    caller.call("s3", region, "PutBucketVersioning", Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+
+
+def _replication(caller: CallerProcess, account: str, members: dict[str, str], home: str) -> None:
+    source, copies = members[home], [bucket for region, bucket in members.items() if region != home]
+    caller.call("iam", home, "CreateRole", RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(_TRUST))
+    policy = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Action": _SOURCE_ACTIONS, "Resource": [f"arn:aws:s3:::{source}", f"arn:aws:s3:::{source}/*"]},
+            {"Effect": "Allow", "Action": _COPY_ACTIONS, "Resource": [f"arn:aws:s3:::{bucket}/*" for bucket in copies]},
+        ],
+    }
+    caller.call("iam", home, "PutRolePolicy", RoleName=ROLE, PolicyName="copy", PolicyDocument=json.dumps(policy))
+    rules = [
+        {
+            "ID": bucket,
+            "Status": "Enabled",
+            "Priority": number,
+            "Filter": {"Prefix": ""},
+            "DeleteMarkerReplication": {"Status": "Enabled"},
+            "Destination": {"Bucket": f"arn:aws:s3:::{bucket}"},
+        }
+        for number, bucket in enumerate(copies, 1)
+    ]
+    wish = {"Role": f"arn:aws:iam::{account}:role/{ROLE}", "Rules": rules}
+    caller.call("s3", home, "PutBucketReplication", Bucket=source, ReplicationConfiguration=wish)
+
+
+def _access_point(caller: CallerProcess, account: str, members: dict[str, str]) -> str:
+    """Its ARN, when it is READY."""
+    block = dict.fromkeys(("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets"), True)
+    details = {"Name": POINT, "PublicAccessBlock": block, "Regions": [{"Bucket": bucket} for bucket in members.values()]}
+    caller.call(
+        "s3control", CONTROL_REGION, "CreateMultiRegionAccessPoint", AccountId=account, ClientToken="lab-1", Details=details
+    )
+
+    def alias() -> str:
+        told = caller.call("s3control", CONTROL_REGION, "GetMultiRegionAccessPoint", AccountId=account, Name=POINT)
+        point = told["AccessPoint"]
+        if "FAILED" in point["Status"]:
+            raise LabFailed(f"the access point is {point['Status']}")
+        return str(point["Alias"]) if point["Status"] == "READY" else ""
+
+    wait_for("the access point becomes READY", lambda: bool(alias()), timeout_s=READY_TIMEOUT_S)
+    return f"arn:aws:s3::{account}:accesspoint/{alias()}"
+
+
+def upload(caller: CallerProcess, files: Sequence[File]) -> float:
+    """Write the files where they belong; when the last one was acknowledged (monotonic seconds)."""
+    answered = 0.0
+    for first in range(0, len(files), PUT_BATCH):
+        batch = [(file.key, base64.b64encode(file.content).decode()) for file in files[first : first + PUT_BATCH]]
+        answered = caller.ask("put", path="single", files=batch)["answered"]
+    return answered
+
+
+def wait_copied(caller: CallerProcess, ground: Ground, count: int) -> None:
+    """Until every bucket that is copied to lists all files."""
+
+    def listed(region: str) -> int:
+        bucket, found, more = ground.members[region], 0, {}
+        while True:
+            page = caller.call("s3", region, "ListObjectsV2", Bucket=bucket, **more)
+            found += page["KeyCount"]
+            if not page["IsTruncated"]:
+                return found
+            more = {"ContinuationToken": page["NextContinuationToken"]}
+
+    for region in ground.copies:
+        wait_for(f"the copies in {region}", lambda there=region: listed(there) >= count, timeout_s=COPIED_TIMEOUT_S)  # type: ignore[misc]
+
+
+def kept_bytes(caller: CallerProcess, ground: Ground) -> dict[str, int]:
+    """Bytes of current objects in each bucket that is copied to."""
+    found: dict[str, int] = {}
+    for region in ground.copies:
+        found[region], more, page = 0, {}, {"IsTruncated": True}
+        while page["IsTruncated"]:
+            page = caller.call("s3", region, "ListObjectsV2", Bucket=ground.members[region], **more)
+            found[region] += sum(row["Size"] for row in page.get("Contents", ()))
+            more = {"ContinuationToken": page.get("NextContinuationToken", "")}
+    return found

@@ -1,0 +1,71 @@
+"""How long until an overwrite is everywhere? In all buckets, and readable through the access point; stale reads are counted."""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from atoll.lab.callers import Callers, LabFailed, collect
+from atoll.lab.files import File, gzipped
+from atoll.lab.ground import Ground
+from atoll.node.config import Profile
+
+READER = "ap-northeast-1"  # who asks the access point, as published
+TIMEOUT_S = 100.0
+PAUSE_S: dict[Profile, float] = {"native": 0.002, "aws": 0.05}  # between two looks; bounds how exact the figures are
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """Seconds since the write was sent. `stale_reads`: answers with 200 and old content, asked for after the write was
+    acknowledged, through the access point."""
+
+    buckets_s: dict[str, float]
+    readable_s: float
+    stale_reads: int
+
+    @property
+    def all_buckets_s(self) -> float:
+        return max(self.buckets_s.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Propagation:
+    """One run of it: who calls, what was made, which file is overwritten."""
+
+    callers: Callers
+    ground: Ground
+    file: File
+    profile: Profile
+
+    def run(self, count: int, seed: int, told: Callable[[int, Overwrite], None]) -> list[Overwrite]:
+        """One overwrite after another."""
+        dice, found = random.Random(seed), []
+        for number in range(count):
+            content = gzipped(f"overwrite {number} {dice.random()}", len(self.file.content), dice)
+            found.append(self._overwrite(content))
+            told(number, found[-1])
+        return found
+
+    def _overwrite(self, content: bytes) -> Overwrite:
+        watchers = [self.callers[region] for region in self.ground.copies]
+        encoded = base64.b64encode(content).decode()
+        for watcher in watchers:
+            paths = ["direct", "mrap"] if watcher.place == READER else ["direct"]
+            watcher.tell(
+                {"do": "watch", "paths": paths, "key": self.file.key, "content": encoded, "timeout_s": TIMEOUT_S,
+                 "pause_s": PAUSE_S[self.profile]}
+            )  # fmt: skip
+        collect(watchers, lambda _place, _told: None, until="watching")
+        put = self.callers[self.ground.home].ask("put", path="single", files=[[self.file.key, encoded]])
+        answers = collect(watchers, lambda _place, _told: None)
+        missing = [place for place, told in answers.items() if "direct" not in told["seen"]]
+        if missing or "mrap" not in answers[READER]["seen"]:
+            raise LabFailed(f"an overwrite did not arrive within {TIMEOUT_S:.0f} s in {', '.join(missing) or 'the access point'}")
+        return Overwrite(
+            {place: told["seen"]["direct"] - put["began"] for place, told in answers.items()},
+            answers[READER]["seen"]["mrap"] - put["began"],
+            sum(began > put["answered"] for began in answers[READER]["stale"]["mrap"]),
+        )

@@ -1,0 +1,118 @@
+"""Where does an experiment run? In a world of its own, in a temporary folder, that goes when the experiment goes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atoll.lab.callers import LabFailed
+from atoll.node.config import Profile
+from atoll.node.home import Home
+from atoll.node.supervisor import NotRunning, ask, die_with_parent
+
+READY_S = 60.0
+LEAVE_S = 20.0
+POLL_S = 0.05
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True)
+class LabWorld:
+    """A running world: its folder, and what `run.json` says."""
+
+    home: Home
+    run: dict[str, Any]
+
+
+@contextmanager
+def temporary(profile: Profile) -> Iterator[LabWorld]:
+    """A new world with ports of its own. It is taken down, and its folder removed, however the block ends."""
+    home = Home(Path(tempfile.mkdtemp(prefix="atoll-lab-")))
+    try:
+        process = _start(home, profile)
+        try:
+            _wait_ready(home, process)
+            yield LabWorld(home, home.read_run() or {})
+        finally:
+            with _undisturbed():
+                _stop(process)
+    finally:
+        shutil.rmtree(home.root, ignore_errors=True)
+
+
+def _start(home: Home, profile: Profile) -> subprocess.Popen[bytes]:
+    home.make()
+    with (home.logs / "up.err").open("wb") as words:
+        return subprocess.Popen(
+            (sys.executable, "-m", "atoll", "up", "--home", str(home.root), "--profile", profile),
+            stdin=subprocess.DEVNULL,
+            stdout=words,
+            stderr=words,
+            start_new_session=True,  # a Ctrl-C in the terminal is the lab's business
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - the lab has one thread; a lab that is killed takes its world along
+        )
+
+
+def _wait_ready(home: Home, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + READY_S
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise LabFailed(f"the lab's world did not come up: {_words(home)}")
+        if _is_ready(home):
+            return
+        time.sleep(POLL_S)
+    raise LabFailed(f"the lab's world was not ready within {READY_S:.0f} s: {_words(home)}")
+
+
+def _is_ready(home: Home) -> bool:
+    try:
+        told = ask(home.socket, {"do": "status"})
+    except NotRunning:
+        return False
+    return home.run.exists() and all(place["state"] == "ready" for place in told["places"])
+
+
+def _words(home: Home) -> str:
+    said = (home.logs / "up.err").read_text(encoding="utf-8", errors="replace").strip()
+    return said.splitlines()[-1] if said else "it said nothing"
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(LEAVE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A second Ctrl-C must not leave a world behind."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in STOPPING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stopped_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends an experiment the way Ctrl-C does: with everything taken down."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

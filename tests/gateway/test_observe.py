@@ -1,0 +1,66 @@
+import asyncio
+import json
+
+import pytest
+
+from atoll.domain.call import Onward
+from atoll.domain.message import Body, Request, Response
+from atoll.gateway.metrics import Metrics
+from atoll.gateway.observe import HEALTH, METRICS, Observed
+
+ACTION = "/_atoll/do"
+
+
+async def inner(request):
+    return Response(299)
+
+
+def ask(path, host="127.0.0.1:4566", method="GET", body=b"", onward=None):
+    heard = []
+
+    async def act(body):
+        heard.append(body)
+        return b'{"done":1}'
+
+    observed = Observed(inner, Metrics("p"), lambda: {"process": "p", "ready": True}, {ACTION: act})
+    response = asyncio.run(observed(Request(method, path, {"host": host}, Body.of(body), onward=onward)))
+    return response, heard
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:4566", "localhost", "[::1]:4566"])
+def test_health_is_answered_on_plain_addresses(host):
+    response, _ = ask(HEALTH, host)
+    assert response.status == 200
+    assert json.loads(response.body.small) == {"process": "p", "ready": True}
+
+
+def test_metrics_are_the_page_that_prometheus_reads():
+    response, _ = ask(METRICS)
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert b"# TYPE atoll_requests_total counter" in response.body.small
+
+
+def test_an_aws_name_with_such_a_path_is_an_ordinary_request():
+    assert ask(HEALTH, "bucket.s3.us-east-1.amazonaws.com")[0].status == 299
+    assert ask(HEALTH, "example.test")[0].status == 299
+
+
+def test_other_paths_are_passed_on():
+    assert ask("/bucket/_atoll/health")[0].status == 299
+
+
+def test_an_unknown_page_says_which_there_are():
+    response, _ = ask("/_atoll/other")
+    assert response.status == 404
+    assert HEALTH.encode() in response.body.small
+
+
+def test_an_action_is_for_processes_of_this_world():
+    response, heard = ask(ACTION, method="POST", body=b"x", onward=Onward("127.0.0.1", False))
+    assert (response.status, response.body.small, heard) == (200, b'{"done":1}', [b"x"])
+
+
+@pytest.mark.parametrize(("method", "onward"), [("POST", None), ("GET", Onward("127.0.0.1", False))])
+def test_an_action_without_an_envelope_or_a_post_is_none(method, onward):
+    response, heard = ask(ACTION, method=method, onward=onward)
+    assert (response.status, heard) == (404, [])
