@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from atoll.domain.message import EMPTY, Body, Request
 from atoll.domain.objects import Key
@@ -65,7 +66,7 @@ class Laws:
     def access_point(self, arn):
         return self.points.get(arn)
 
-    def asks_for_tags(self, caller, bucket):
+    def asks_for_tags(self, caller, bucket, access_point):
         held = self.buckets.get(bucket)
         attached = [*self.side(caller).identity, *([held.policy] if held and held.policy else [])]
         return any(one.policy.asks("s3:existingobjecttag/") for one in attached)
@@ -106,6 +107,7 @@ class Gate:
             authenticate=Authenticate(self.identities, KeyCache(), compat),
             authority=self.laws,
             receive=self._receive,
+            named_point=lambda params: "",
             clock=self.clock,
             ids=RequestIds(),
             record=self.record,
@@ -143,8 +145,6 @@ class Gate:
         await self.query(f"Action=CreateUser&Version=2010-05-08&UserName={name}")
         told = await text(await self.query(f"Action=CreateAccessKey&Version=2010-05-08&UserName={name}"))
         if statements:
-            from urllib.parse import quote
-
             document = quote(json.dumps({"Version": "2012-10-17", "Statement": list(statements)}))
             await self.query(f"Action=PutUserPolicy&Version=2010-05-08&UserName={name}&PolicyName=p&PolicyDocument={document}")
         return Credentials(between(told, "AccessKeyId"), between(told, "SecretAccessKey"))

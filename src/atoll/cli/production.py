@@ -39,7 +39,7 @@ def node_key(
     except (config.WorldError, OSError) as error:
         say(str(error))
         raise typer.Exit(USAGE) from error
-    except bundle.BundleError as error:
+    except (bundle.BundleError, RuntimeError) as error:
         say(str(error))
         raise typer.Exit(CONFIG) from error
     typer.echo(str(made))

@@ -56,6 +56,7 @@ class Onward:
 
     `caller` None: the receiver verifies the client's own signature. `access_point` is the ARN of the Multi-Region Access
     Point that was addressed, `bucket` the member that was chosen. `replica` is set on copies between regions.
+    `state_version` is how much of the control state the sender had seen: the receiver judges on no less.
     """
 
     peer: str
@@ -68,6 +69,7 @@ class Onward:
     bucket: str = ""
     replica: bool = False
     request_id: str = ""
+    state_version: int = 0
 
 
 @dataclass(slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from atoll.domain.call import Caller, Proof
@@ -13,7 +14,7 @@ from atoll.rules.owners import canonical_id
 from atoll.rules.policy.actions import Need, required
 from atoll.rules.policy.context import Overlay, RequestContext, request_context
 from atoll.rules.policy.evaluate import evaluate
-from atoll.rules.policy.model import Asked, Attached, Context, Decision, Guarded, Policy
+from atoll.rules.policy.model import Asked, Attached, Context, Decision, Guarded, Policy, Value
 from atoll.rules.policy.public import PublicAccess, strictest
 
 S3_OBJECT = "arn:aws:s3:::"
@@ -50,6 +51,21 @@ class Authority(Protocol):
     async def tags(self, bucket: str, key: str, version: str | None) -> Mapping[str, str] | None: ...
 
 
+class _OnDemand:
+    """A context that is made when a condition first asks for something: most decisions meet no condition."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], Context]) -> None:
+        self._make = make
+        self._made: Context | None = None
+
+    def get(self, key: str, /) -> Value | None:
+        if self._made is None:
+            self._made = self._make()
+        return self._made.get(key)
+
+
 @dataclass(slots=True)
 class Permit:
     """The permission side of one call: decides, remembers the last decision for the log, words the refusal."""
@@ -80,7 +96,7 @@ class Permit:
         guards = self._guards(resource)
         side = self.authority.side(self.caller)
         decision = evaluate(
-            Asked(self.caller, action, guards, self._asked_of(action, resource, guards[-1].account), self._canonical()),
+            Asked(self.caller, action, guards, _OnDemand(partial(self._asked_of, action, resource, guards[-1].account)), self._canonical()),
             identity=side.identity,
             boundary=side.boundary,
             session=side.session,
@@ -97,13 +113,12 @@ class Permit:
     def _asked_of(self, action: str, resource: str, account: str) -> Context:
         """The request's context as it is for one question. Tags that were read are the named object's alone; whether a
         missing object may be called missing is asked as a listing of its key would be (policy.md, section 7)."""
-        context = self._context(account)
         key = self.params.get("Key")
         if action == "s3:ListBucket" and key:
-            return Overlay(context, {"s3:prefix": str(key)})
-        return context if resource == self.tagged else replace(context, existing_tags=None)
+            return Overlay(self._context(account, self.existing_tags), {"s3:prefix": str(key)})
+        return self._context(account, self.existing_tags if resource == self.tagged else None)
 
-    def _context(self, account: str) -> RequestContext:
+    def _context(self, account: str, existing_tags: Mapping[str, str] | None) -> RequestContext:
         onward = self.request.onward
         return request_context(
             request=self.request,
@@ -116,7 +131,7 @@ class Permit:
             operation=self.operation,
             access_point=onward.access_point if onward else "",
             access_point_account=onward.access_point_account if onward else "",
-            existing_tags=self.existing_tags,
+            existing_tags=existing_tags,
         )
 
     def _guards(self, resource: str) -> tuple[Guarded, ...]:

@@ -33,7 +33,7 @@ HOP_HEADERS = frozenset(
     ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate", "te", "upgrade", "expect")
 )
 FRAMING = frozenset(("transfer-encoding", "content-length"))
-CONTROL = ("s3control", "iam", "sts")
+GLOBAL_REGION = "us-east-1"  # who answers names without a region (clients.md, section 2)
 
 
 class Point(Protocol):
@@ -110,8 +110,8 @@ class Front:
     def region_for(self, name: Named, scope: Scope | None) -> str:
         """Where a name leads (clients.md, section 2). Raises AccessDenied for a region that is not in the world."""
         wanted = name.host.region if name.host and name.host.region else scope.region if scope else ""
-        if name.service in CONTROL or name.service != "s3":
-            return self.live(wanted if wanted in self.nearest else "")
+        if name.service != "s3":
+            return self.live(wanted)
         if (name.host and not name.host.region) or not wanted:
             located = self.bucket_region(name.bucket) if name.bucket else None
             return located or self.live(wanted or (self.home if name.host else self.nearest[0]))
@@ -122,7 +122,7 @@ class Front:
         return wanted
 
     def live(self, wanted: str) -> str:
-        """The wanted region if it is there and answers, else the nearest that does."""
+        """The wanted region ("": of global names) if it is there and answers, else the nearest that does."""
         first = wanted or self.home
         order = [first, *self.nearest] if first in self.nearest else list(self.nearest)
         return next((region for region in order if self.routing.healthy(region)), order[0])

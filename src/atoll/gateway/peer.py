@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 from atoll.domain.clock import Clock
 from atoll.domain.message import Body, Request, Response
@@ -12,26 +13,40 @@ from atoll.domain.shapes import Handler
 from atoll.rules.onward import MAC, NotBelieved, Seen, believe, seal
 
 _COUNT = itertools.count(1)
+LOCAL_HOST = "127.0.0.1"  # what a call is addressed to that names nobody
 
 
 class Peer:
-    """A Handler around the connections to one process: seals what `request.onward` says."""
+    """A Handler around the connections to one process: seals what `request.onward` says.
 
-    def __init__(self, carry: Handler, *, key: bytes, clock: Clock) -> None:
+    `version()` is how much of the control state this process has seen.
+    """
+
+    def __init__(self, carry: Handler, *, key: bytes, clock: Clock, version: Callable[[], int] = lambda: 0) -> None:
+        self._version = version
         self._carry = carry
         self._key = key
         self._clock = clock
         self._sender = f"{os.getpid():x}{os.urandom(6).hex()}"
 
     async def __call__(self, request: Request) -> Response:
-        if request.onward is None:
+        onward = request.onward
+        if onward is None:
             raise AssertionError("a call between processes says for whom it is")
+        request = _named(request)
         envelope = seal(
-            request, request.onward, key=self._key, now=self._clock.now(), sender=self._sender, count=next(_COUNT)
+            request, replace(onward, state_version=self._version()), key=self._key, now=self._clock.now(), sender=self._sender, count=next(_COUNT)
         )
         return await self._carry(
             Request(request.method, request.target, {**request.headers, **envelope}, request.body, arrived=request.arrived)
         )
+
+
+def _named(request: Request) -> Request:
+    """With a Host, which the MAC covers: a connection would add its own afterwards."""
+    if "host" in request.headers:
+        return request
+    return replace(request, headers={**request.headers, "host": LOCAL_HOST})
 
 
 class Believing:

@@ -59,7 +59,7 @@ class Exchange:
 @dataclass(slots=True)
 class Gateway:
     """A region's Handler. `receive` takes replicas from other regions; `named_point` gives the ARN of the access point that
-    a control operation names, "" when there is none."""
+    a control operation names, "" when there is none. `catch_up` returns when the control state is at least of a version."""
 
     region: str
     account: str
@@ -68,6 +68,7 @@ class Gateway:
     authority: Authority
     receive: Receive
     named_point: Callable[[Mapping[str, Any]], str]
+    catch_up: Callable[[int], Awaitable[None]]
     clock: Clock
     ids: RequestIds
     record: Recorder
@@ -100,6 +101,8 @@ class Gateway:
 
     async def _answer(self, x: Exchange) -> Response:
         request = x.request
+        if request.onward is not None:
+            await self.catch_up(request.onward.state_version)
         if request.onward is not None and request.onward.replica:
             return await self._replica(x)
         part = x.part = self._slice(x.named)
@@ -214,7 +217,7 @@ class Gateway:
             key=x.key,
             headers=x.request.headers,
             source=(source.bucket, source.key, source.version or "") if source else None,
-            access_point=self.named_point(params),
+            access_point=self.named_point(params) if x.named.service == "s3control" else "",
         )
 
     # -- copies from other regions

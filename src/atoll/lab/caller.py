@@ -89,9 +89,10 @@ class Caller:
 
     def _read(self, command: Command) -> Mapping[str, Any]:
         """Milliseconds per path, round and file, one read at a time. The paths of one file follow each other closely, and
-        which goes first changes, so that all of them meet the same minute."""
+        which goes first changes, so that all of them meet the same minute. `cpu_ms`: of this process, in the same reads."""
         paths, files = command["paths"], command["files"]
         samples: dict[str, list[list[float]]] = {path: [] for path in paths}
+        cpu: dict[str, list[float]] = {path: [] for path in paths}
         for path in paths:  # opens the connection; not timed
             self._checked(path, *files[0])
         gc.collect()
@@ -100,27 +101,29 @@ class Caller:
             for number in range(command["rounds"]):
                 for path in paths:
                     samples[path].append([])
-                self._round(paths, files, number, samples)
+                for path, took_ms, cpu_ms in self._round(paths, files, number):
+                    samples[path][number].append(took_ms)
+                    cpu[path].append(cpu_ms)
         finally:
             gc.enable()
-        return {"samples": samples}
+        return {"samples": samples, "cpu_ms": cpu}
 
-    def _round(self, paths: list[str], files: list[list[str]], number: int, samples: dict[str, list[list[float]]]) -> None:
+    def _round(self, paths: list[str], files: list[list[str]], number: int) -> Iterator[tuple[str, float, float]]:
         for index, (key, md5) in enumerate(files):
             for path in _turned(paths, number + index):
-                samples[path][number].append(self._checked(path, key, md5))
+                yield path, *self._checked(path, key, md5)
             if index % TELL_EVERY == TELL_EVERY - 1 or index == len(files) - 1:
                 self.tell({"reads": number * len(files) + index + 1})
 
-    def _checked(self, path: str, key: str, md5: str) -> float:
-        """One read, in milliseconds as the caller sees it: from the call to the last byte."""
+    def _checked(self, path: str, key: str, md5: str) -> tuple[float, float]:
+        """One read, in milliseconds as the caller sees it: from the call to the last byte; and this thread's CPU in it."""
         way = self.ways[path]
-        began = time.perf_counter()
+        cpu, began = time.thread_time(), time.perf_counter()
         content = way.read(key)
-        took = time.perf_counter() - began
+        took, used = time.perf_counter() - began, time.thread_time() - cpu
         if hashlib.md5(content).hexdigest() != md5:
             raise WrongAnswer(f"{key} through {path} is not what was stored")
-        return took * 1000
+        return took * 1000, used * 1000
 
     def _watch(self, command: Command) -> Mapping[str, Any]:
         """Read until every path shows the new content. When it did, and when the reads began that still showed old content."""

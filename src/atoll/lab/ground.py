@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from atoll.lab.callers import CallerProcess, LabFailed, wait_for
+from atoll.lab.callers import CallerProcess, LabFailed, Told, wait_for
 from atoll.lab.files import File
 
 CONTROL_REGION = "us-west-2"  # S3 user guide: control-plane requests of access points go to US West (Oregon)
 POINT = "lab"
 ROLE = "replicate"
-READY_TIMEOUT_S = 60.0
+READY_TIMEOUT_S = 600.0  # profile aws takes as long over it as AWS does: minutes
 COPIED_TIMEOUT_S = 120.0
 PUT_BATCH = 50  # files per command; each answer is a sign of life
 
@@ -114,29 +115,30 @@ def upload(caller: CallerProcess, files: Sequence[File]) -> float:
     return answered
 
 
+def _pages(caller: CallerProcess, ground: Ground, region: str) -> Iterator[Told]:
+    """ListObjectsV2 of the region's bucket, page by page."""
+    more: dict[str, str] = {}
+    while True:
+        page = caller.call("s3", region, "ListObjectsV2", Bucket=ground.members[region], **more)
+        yield page
+        if not page["IsTruncated"]:
+            return
+        more = {"ContinuationToken": page["NextContinuationToken"]}
+
+
 def wait_copied(caller: CallerProcess, ground: Ground, count: int) -> None:
     """Until every bucket that is copied to lists all files."""
 
-    def listed(region: str) -> int:
-        bucket, found, more = ground.members[region], 0, {}
-        while True:
-            page = caller.call("s3", region, "ListObjectsV2", Bucket=bucket, **more)
-            found += page["KeyCount"]
-            if not page["IsTruncated"]:
-                return found
-            more = {"ContinuationToken": page["NextContinuationToken"]}
+    def complete(region: str) -> bool:
+        return count <= sum(int(page["KeyCount"]) for page in _pages(caller, ground, region))
 
     for region in ground.copies:
-        wait_for(f"the copies in {region}", lambda there=region: listed(there) >= count, timeout_s=COPIED_TIMEOUT_S)  # type: ignore[misc]
+        wait_for(f"the copies in {region}", partial(complete, region), timeout_s=COPIED_TIMEOUT_S)
 
 
 def kept_bytes(caller: CallerProcess, ground: Ground) -> dict[str, int]:
     """Bytes of current objects in each bucket that is copied to."""
-    found: dict[str, int] = {}
-    for region in ground.copies:
-        found[region], more, page = 0, {}, {"IsTruncated": True}
-        while page["IsTruncated"]:
-            page = caller.call("s3", region, "ListObjectsV2", Bucket=ground.members[region], **more)
-            found[region] += sum(row["Size"] for row in page.get("Contents", ()))
-            more = {"ContinuationToken": page.get("NextContinuationToken", "")}
-    return found
+    return {
+        region: sum(row["Size"] for page in _pages(caller, ground, region) for row in page.get("Contents", ()))
+        for region in ground.copies
+    }

@@ -53,7 +53,7 @@ def temporary(profile: Profile) -> Iterator[LabWorld]:
 def _start(home: Home, profile: Profile) -> subprocess.Popen[bytes]:
     home.make()
     with (home.logs / "up.err").open("wb") as words:
-        return subprocess.Popen(
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and package
             (sys.executable, "-m", "atoll", "up", "--home", str(home.root), "--profile", profile),
             stdin=subprocess.DEVNULL,
             stdout=words,

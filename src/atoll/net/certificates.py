@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import cast
 
@@ -32,14 +32,30 @@ COMMON_NAME_MAX = 64  # RFC 5280 upper bound; longer names stand in the SAN alon
 CA_FILE, KEY_FILE = "ca.pem", "ca.key"
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")  # for clients that name nobody: who calls an address sends no SNI
 
+_CA_USAGE = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """The CA: its certificate, its key, and where the certificate lies for clients."""
+    """The CA: its certificate, its key, and where the certificate that clients trust lies.
+
+    `chain` is empty for the world's own CA. A node's authority sends its certificate along with its leaves.
+    """
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
     path: Path
+    chain: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +76,12 @@ class Identity:
 def create_ca(folder: Path, *, name: str, now: float) -> Authority:
     """Make the CA of a world, once: `folder`/ca.pem and ca.key (0600). Raises FileExistsError when there is one."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Atoll"), x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    subject = _ca_subject(name)
     start = datetime.fromtimestamp(now, UTC) - BACKDATE
-    usage = x509.KeyUsage(
-        digital_signature=False,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=True,
-        crl_sign=True,
-        encipher_only=False,
-        decipher_only=False,
-    )
     certificate = (
         _builder(subject, subject, key.public_key(), start, CA_DAYS)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=1), critical=True)  # 1: for node_authority
+        .add_extension(_CA_USAGE, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
@@ -96,7 +101,7 @@ def load_ca(folder: Path) -> Authority:
 def issue(ca: Authority, name: str, *also: str, now: float, client: bool = False) -> Identity:
     """A leaf for exactly these names (host names or IP addresses); `client`: it may also prove who calls. Raises ValueError."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)] if len(name) <= COMMON_NAME_MAX else [])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)] if _is_common(name) else [])
     uses = [ExtendedKeyUsageOID.SERVER_AUTH, *([ExtendedKeyUsageOID.CLIENT_AUTH] if client else [])]
     usage = x509.KeyUsage(
         digital_signature=True,
@@ -121,7 +126,36 @@ def issue(ca: Authority, name: str, *also: str, now: float, client: bool = False
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer_key), critical=False)
         .sign(ca.key, hashes.SHA256())
     )
+    return Identity(certificate.public_bytes(serialization.Encoding.PEM) + ca.chain, _key_pem(key))
+
+
+def node_authority(ca: Authority, name: str, *, dns: Sequence[str], addresses: Sequence[str], now: float) -> Identity:
+    """An intermediate CA for one node: it vouches as a server, for names under `dns` and for the networks `addresses`, and
+    for nothing else (RFC 5280 §4.2.1.10). Raises ValueError for a CA that no other may stand under."""
+    if ca.certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.path_length == 0:
+        raise ValueError("this CA was made for one machine: no other may stand under it")
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = _ca_subject(name)
+    issuer_key = ca.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    allowed = [*(x509.DNSName(each) for each in dns), *(x509.IPAddress(ip_network(each)) for each in addresses)]
+    certificate = (
+        _builder(subject, ca.certificate.subject, key.public_key(), datetime.fromtimestamp(now, UTC) - BACKDATE, LEAF_DAYS)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_CA_USAGE, critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.NameConstraints(permitted_subtrees=allowed, excluded_subtrees=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer_key), critical=False)
+        .sign(ca.key, hashes.SHA256())
+    )
     return Identity(certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key))
+
+
+def authority_under(root: Path, identity: Identity) -> Authority:
+    """The CA that node_authority made, for clients that trust the certificate in the file `root`. Raises ValueError."""
+    key = serialization.load_pem_private_key(identity.key, None)
+    certificate = x509.load_pem_x509_certificate(identity.certificate)
+    return Authority(certificate, cast("ec.EllipticCurvePrivateKey", key), root, identity.certificate)
 
 
 def node_certificate(ca: Authority, name: str, *, now: float) -> Identity:
@@ -220,6 +254,17 @@ def _builder(
         .not_valid_before(start)
         .not_valid_after(start + BACKDATE + timedelta(days=days))
     )
+
+
+def _ca_subject(name: str) -> x509.Name:
+    """A long name is cut: what a CA is called is for people, its key identifier tells it apart."""
+    organization = x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Atoll")
+    return x509.Name([organization, x509.NameAttribute(NameOID.COMMON_NAME, name[:COMMON_NAME_MAX])])
+
+
+def _is_common(name: str) -> bool:
+    """May it stand in the subject? OpenSSL takes an address there for a host name, which a node's authority may not vouch for."""
+    return len(name) <= COMMON_NAME_MAX and isinstance(_general_name(name), x509.DNSName)
 
 
 def _general_name(name: str) -> x509.GeneralName:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from atoll.domain.call import Caller
@@ -10,7 +10,7 @@ from atoll.domain.limits import BUCKETS_MAX
 from atoll.domain.objects import Key
 from atoll.domain.shapes import Store
 from atoll.gateway.authorize import Guard, Side
-from atoll.rules.policy.model import Attached
+from atoll.rules.policy.model import Attached, Policy
 from atoll.rules.policy.parse import parse
 from atoll.rules.policy.public import PublicAccess
 from atoll.services.iam.plane import Identities
@@ -54,14 +54,18 @@ class RecordAuthority:
 
     def asks_for_tags(self, caller: Caller, bucket: str, access_point: str) -> bool:
         """Could any policy that counts here ask for s3:ExistingObjectTag? Only then are tags read (policy.md, section 6)."""
+        return any(policy.asks(EXISTING_TAG) for policy in self._policies(caller, bucket, access_point))
+
+    def _policies(self, caller: Caller, bucket: str, access_point: str) -> Iterator[Policy]:
         side = self.identities.side(caller)
-        policies = [one.policy for one in side.identity] + list(side.session)
+        for attached in side.identity:
+            yield attached.policy
+        yield from side.session
         if side.boundary is not None:
-            policies.append(side.boundary)
+            yield side.boundary
         for guard in (self.bucket(bucket), self.access_point(access_point) if access_point else None):
             if guard is not None and guard.policy is not None:
-                policies.append(guard.policy.policy)
-        return any(policy.asks(EXISTING_TAG) for policy in policies)
+                yield guard.policy.policy
 
     async def tags(self, bucket: str, key: str, version: str | None) -> Mapping[str, str] | None:
         facts = await self.store.head(Key(bucket, key), version)

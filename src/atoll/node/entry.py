@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from atoll.domain.clock import Clock
 from atoll.domain.shapes import Handler
 from atoll.gateway.authenticate import Authenticate
-from atoll.gateway.front import Front, Point, refuse_names
+from atoll.gateway.front import GLOBAL_REGION, Front, Point, refuse_names
 from atoll.gateway.metrics import Gauge, Metrics
 from atoll.gateway.peer import Peer
 from atoll.gateway.record import Recorder, RequestIds
@@ -99,12 +99,12 @@ class Entrance:
     def _front(self) -> Front:
         shared = self._shared
         peers: dict[str, Handler] = {
-            region: Peer(pool, key=shared.key, clock=shared.clock) for region, pool in self.pools.items()
+            region: Peer(pool, key=shared.key, clock=shared.clock, version=lambda: shared.state.version) for region, pool in self.pools.items()
         }
         return Front(
             place=self.place,
             nearest=shared.world.nearest_regions(self.place),
-            home=shared.world.regions[0],
+            home=GLOBAL_REGION,
             peers=peers,
             points=shared.point,
             bucket_region=shared.bucket_region,

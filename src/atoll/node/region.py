@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -51,6 +52,7 @@ from atoll.services.sts.here import Here as StsHere
 from atoll.state import State
 from atoll.store.disk.engine import DiskStore
 
+CATCH_UP_S = 1.0  # a region that is behind the sender's control state waits so long for it
 S3_SERVICE = "s3.amazonaws.com"
 _NO_PROOF = Proof()
 _NO_REQUEST = Request("PUT", "/", {})  # replication asks in its own name, outside any request
@@ -158,6 +160,7 @@ def gateway(shared: Shared, ids: RequestIds) -> Gateway:
         authority=authority,
         receive=partial(receive, replica),
         named_point=partial(_named_point, shared),
+        catch_up=partial(_catch_up, shared.state),
         clock=shared.clock,
         ids=ids,
         record=shared.record,
@@ -165,6 +168,17 @@ def gateway(shared: Shared, ids: RequestIds) -> Gateway:
         pace=Pace(shared.clock),
         compat=shared.world.compat,
     )
+
+
+async def _catch_up(state: State, version: int) -> None:
+    """Judge on no older control state than the sender had; when it does not come in time, on what there is."""
+    if version <= state.version:
+        return
+    state.refresh()
+    if version > state.version:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CATCH_UP_S):
+                await state.changed(version - 1)
 
 
 def _named_point(shared: Shared, params: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ from atoll.net.tcp import bound, dial
 from atoll.net.timers import Timers
 from atoll.net.tls import over_tls
 from atoll.net.wan import dial_over
-from atoll.node import entry, region
+from atoll.node import aliases, entry, region
 from atoll.node.config import World
 from atoll.node.home import Home
 from atoll.node.returns import Returns
@@ -129,7 +129,7 @@ async def serve_region(plan: Plan, name: str, ready: int) -> None:
         )
         for other in world.regions
     }
-    peers: dict[str, Handler] = {other: Peer(pool, key=key, clock=clock) for other, pool in pools.items()}
+    peers: dict[str, Handler] = {other: Peer(pool, key=key, clock=clock, version=lambda: state.version) for other, pool in pools.items()}
     async with AsyncExitStack() as stack:
         stack.callback(timers.close)
         state = await stack.enter_async_context(_opened_state(home))
@@ -146,8 +146,10 @@ async def serve_region(plan: Plan, name: str, ready: int) -> None:
         returns = Returns(pools, copying.returned, clock)
         metrics.gauges(lambda: region.gauges(copying))
         health = _region_health(plan, name, state)
+        paths = aliases.routing(shared, pools)
+        entered = aliases.Aliases(gateway, aliases.front(shared, paths, peers, ids)) if world.compat == "lenient" else gateway
         handler = Believing(
-            Observed(gateway, metrics, health, {PACE_PATH: _pace_action(gateway.pace.set)}),
+            Observed(entered, metrics, health, {PACE_PATH: _pace_action(gateway.pace.set)}),
             key=key,
             clock=clock,
             refused=lambda why: record.event({"time": clock.now(), "event": "envelope refused", "reason": why}),
@@ -155,7 +157,7 @@ async def serve_region(plan: Plan, name: str, ready: int) -> None:
         server = await stack.enter_async_context(Http1Server(handler, clock=clock, on_bug=_bug(record, clock)))
         leaves = Leaves(load_ca(home.root), clock.now)
         group = await stack.enter_async_context(_patient_group())
-        for task in (state.follow(), _flush(record), copying.run(), region.reconciler(shared).run(), returns.watch()):
+        for task in (state.follow(), _flush(record), copying.run(), region.reconciler(shared).run(), returns.watch(), paths.watch()):
             group.create_task(task)
         address = plan.regions[name]
         await server.listen([bound(plan.host, address.port)])

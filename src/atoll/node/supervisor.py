@@ -65,7 +65,7 @@ class Waiting:
     until: float = field(default_factory=lambda: time.monotonic() + 30.0)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
@@ -149,7 +149,7 @@ class Supervisor:
         """Never returns."""
         status = 1
         try:
-            _die_with_parent()
+            die_with_parent()
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
@@ -263,9 +263,10 @@ class Supervisor:
             self._stop(child)
             self._waiting.append(Waiting(connection, lambda: child.state == "stopped", self.status))
             return
+        # known as waiting before the fork, so that the child closes its copy of the connection
+        self._waiting.append(Waiting(connection, lambda: child.state == "ready", self.status))
         if child.state in ("stopped", "restarting") and child.pid is None:
             self._fork(child)
-        self._waiting.append(Waiting(connection, lambda: child.state == "ready", self.status))
 
     def _all_stopped(self) -> bool:
         return not any(child.alive for child in self.children.values())

@@ -70,7 +70,7 @@ def _in_child(task: Callable[[], dict[str, str]]) -> dict[str, str]:
         told = file.read()
     os.waitpid(pid, 0)
     if not told:
-        raise RuntimeError("the world's keys could not be made; the reason stands above")
+        raise RuntimeError("the world's keys could not be made; the reason stands above, or in logs/supervisor.err of a detached world")
     return dict(json.loads(told))
 
 
@@ -78,7 +78,7 @@ def _make(home: Home) -> dict[str, str]:
     if not home.node_key.exists():
         write_whole(home.node_key, secrets.token_bytes(KEY_BYTES))
     if not home.ca.exists():
-        create_ca(home.root, name=f"Atoll {home.root}", now=time.time())
+        create_ca(home.root, name="Atoll world", now=time.time())
     for name in ("config", "credentials"):
         (home.aws / name).touch(mode=0o600)
 

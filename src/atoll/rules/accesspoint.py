@@ -45,14 +45,9 @@ _BY_COMPAT: Mapping[str, frozenset[str]] = {"lenient": OPERATIONS | LENIENT_EXTR
 ALIAS_BYTES, TOKEN_BYTES = 16, 70  # dice for one alias, for one request token
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ALIAS_DIGITS = 12
-VERBS = ("create", "delete", "put-policy")
 PASSIVE, ACTIVE = 0, 100
 _NAME = re.compile(r"[a-z0-9][-a-z0-9]{1,48}[a-z0-9]")  # s3control model: MultiRegionAccessPointName
 _POINT = re.compile(rf"arn:aws:s3::(?P<account>{ACCOUNT.pattern}):accesspoint/(?P<alias>{ALIAS.pattern})")
-_REQUEST = re.compile(
-    rf"arn:aws:s3:{CONTROL_REGION}:(?P<account>{ACCOUNT.pattern}):async-request/mrap/(?P<verb>{'|'.join(VERBS)})/(?P<token>[\w-]+)",
-    re.ASCII,
-)
 
 
 def check_operation(operation: str, compat: str) -> None:
@@ -87,12 +82,6 @@ def request_arn(account: str, verb: str, dice: bytes) -> str:
     """The ARN of an asynchronous request, out of TOKEN_BYTES unpredictable ones."""
     token = urlsafe_b64encode(dice).decode().rstrip("=")
     return f"arn:aws:s3:{CONTROL_REGION}:{account}:async-request/mrap/{verb}/{token}"
-
-
-def account_of_request(arn: str) -> str | None:
-    """Whose request this is; None for what is not the ARN of one."""
-    found = _REQUEST.fullmatch(arn)
-    return found["account"] if found else None
 
 
 def is_access_point_arn(text: str) -> bool:

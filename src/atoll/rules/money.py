@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -185,12 +185,3 @@ def of_counters(counters: Counters, prices: Mapping[str, Price] = PRICES) -> Est
         sheet.add("replica_storage", one.bytes_kept / GB, "GB-month", "storage_gb_month", region=region)
     sheet.add("mrap_routing", counters.mrap_bytes / GB, "GB", "route_gb")
     return sheet.done("counters")
-
-
-def mesh(regions: Sequence[str], versions: Mapping[str, int], size_bytes: int, *, held: int) -> dict[str, Copied]:
-    """Counters of replication both ways: a version born in one region counts once in every other, never at its origin.
-
-    `versions` per origin, `held` current objects in each bucket.
-    """
-    arrived = {region: sum(born for origin, born in versions.items() if origin != region) for region in regions}
-    return {region: Copied(count, count * size_bytes, held * size_bytes) for region, count in arrived.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Kind = Literal["s3", "access-point", "access-point-path", "s3control", "iam", "sts", "absent"]
@@ -44,6 +45,10 @@ _SCOPE_QUERY = re.compile(
     rf"X-Amz-Credential=[^&]*?{_SLASH}\d+{_SLASH}(?:([a-z0-9-]+){_SLASH})?([a-z0-9-]+){_SLASH}aws4_request", re.IGNORECASE
 )
 
+HOSTS_REMEMBERED = 1024  # clients repeat a few host names; asking fourteen patterns each time costs 3 us
+HOST_MAX_CHARS = 255  # RFC 1035 section 2.3.4; longer ones are not remembered either
+CLAIM_MAX_CHARS = 2048  # of an Authorization header before its signature; longer ones are read but not remembered
+
 CONTROL_PATH = "/v20180820/"  # s3control model: every operation's path starts so; the path decides, not the host
 
 
@@ -72,6 +77,11 @@ def without_port(host: str) -> str:
 
 def owned(host: str) -> Host | None:
     """What the host (no port, lower case) names, or None when it is not one of ours."""
+    return _owned(host) if len(host) <= HOST_MAX_CHARS else None
+
+
+@lru_cache(maxsize=HOSTS_REMEMBERED)
+def _owned(host: str) -> Host | None:
     for kind, pattern in OWNED_NAMES:
         match = pattern.fullmatch(host)
         if match:
@@ -97,7 +107,19 @@ class Scope:
 
 def scope_of(authorization: str, query: str) -> Scope | None:
     """The credential scope that a request claims, unverified: enough to choose whom to ask. None without SigV4 or SigV4A."""
-    match = _SCOPE.search(authorization) if authorization else _SCOPE_QUERY.search(query) if query else None
+    if authorization:
+        claim, _, rest = authorization.partition("Signature=")
+        if "Credential=" in rest or len(claim) > CLAIM_MAX_CHARS:
+            return _scope_of_header.__wrapped__(authorization)
+        return _scope_of_header(claim)
+    match = _SCOPE_QUERY.search(query) if query else None
+    return Scope(match.group(1) or "", match.group(2)) if match else None
+
+
+@lru_cache(maxsize=HOSTS_REMEMBERED)
+def _scope_of_header(claim: str) -> Scope | None:
+    """Of an Authorization header up to its signature, as most clients write it: what repeats from request to request."""
+    match = _SCOPE.search(claim)
     return Scope(match.group(1) or "", match.group(2)) if match else None
 
 

@@ -7,6 +7,7 @@ too (static stability). Changes answer 503 then.
 from __future__ import annotations
 
 import asyncio
+import random
 import sqlite3
 import uuid
 from collections.abc import Callable, Sequence
@@ -28,7 +29,8 @@ from atoll.state.store import CHANGES_WAITING_MAX, State
 
 T = TypeVar("T")
 
-TRIES_MAX = 8  # rehearsals of one change, when others keep changing what it reads
+TRIES_MAX = 16  # rehearsals of one change, when others keep changing what it reads
+YIELD_S = 0.005  # at most, times the tries so far: how long a change that came second lets the others go first
 CHANGE_S = 10.0  # until a proposal that is not answered is given up
 SLACK_S = 10.0  # beyond HOLD_S, before a question for news is asked again
 RETRY_S = 0.5  # between questions while the state place is away
@@ -62,12 +64,17 @@ class RemoteState(State):
     async def follow(self) -> None:
         """Bring in what is changed where the state is, for as long as this runs."""
         while True:
-            try:
-                await self._catch_up()
-                self._trouble = ""
-            except (Upstream, TimeoutError, ApiError, msgspec.MsgspecError, sqlite3.Error, OSError) as error:
-                self._trouble = str(error) or "the place that holds the state does not answer"
-                await asyncio.sleep(RETRY_S)
+            await self._try_to_catch_up()
+
+    async def joined(self, within_s: float) -> bool:
+        """Tells whether there is a copy at all: from before, or fetched within that time."""
+        try:
+            async with asyncio.timeout(within_s):
+                while self.version == 0:
+                    await self._try_to_catch_up()
+        except TimeoutError:
+            return False
+        return True
 
     async def change(self, fn: Callable[[Change], T]) -> T:
         """As State.change. `fn` may run more than once: again on newer records, when those that it read have changed.
@@ -79,10 +86,11 @@ class RemoteState(State):
             raise ApiError("ServiceUnavailable", "Too many changes are waiting for the control state.")
         self._waiting += 1
         try:
-            for _ in range(TRIES_MAX):
+            for tried in range(TRIES_MAX):
                 result, proposal = await self._in_thread(lambda: self._rehearse(fn))
                 if await self._submit(proposal):
                     return result
+                await asyncio.sleep(random.random() * YIELD_S * tried)
         finally:
             self._waiting -= 1
         raise ApiError("ServiceUnavailable", "Others keep changing what this change rests on. Try again.")
@@ -115,6 +123,14 @@ class RemoteState(State):
         except sqlite3.Error as error:  # taken is taken; `follow` brings the file up to date once its disk allows
             self._trouble = str(error)
         return reply.taken
+
+    async def _try_to_catch_up(self) -> None:
+        try:
+            await self._catch_up()
+            self._trouble = ""
+        except (Upstream, TimeoutError, ApiError, msgspec.MsgspecError, sqlite3.Error, OSError) as error:
+            self._trouble = str(error) or "the place that holds the state does not answer"
+            await asyncio.sleep(RETRY_S)
 
     async def _catch_up(self) -> None:
         async with asyncio.timeout(HOLD_S + SLACK_S):

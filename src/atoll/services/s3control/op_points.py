@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,10 +51,11 @@ async def CreateMultiRegionAccessPoint(
 
 def _check_is_retry(existing: PointRecord, members: Members | Failed, block: PublicAccess) -> None:
     """The same create again, after some regions failed, has another try (s3control model: MultiRegionAccessPointStatus)."""
-    if existing.status == "PARTIALLY_CREATED" and existing.block == block:
-        if isinstance(members, Failed) or existing.members == members.buckets:
-            return
-    raise Failed("MultiRegionAccessPointAlreadyOwnedByYou", f"There is already a Multi-Region Access Point {existing.name}.")
+    same = existing.block == block and (isinstance(members, Failed) or existing.members == members.buckets)
+    if existing.status != "PARTIALLY_CREATED" or not same:
+        raise Failed(
+            "MultiRegionAccessPointAlreadyOwnedByYou", f"There is already a Multi-Region Access Point {existing.name}."
+        )
 
 
 def _check_quota(change: Change, account: str) -> None:
@@ -128,6 +129,6 @@ async def ListMultiRegionAccessPoints(
 
 def _after(token: str) -> str:
     try:
-        return urlsafe_b64decode(token.encode()).decode()
+        return b64decode(token, altchars=b"-_", validate=True).decode()
     except ValueError as error:
         raise ApiError("InvalidArgument", "The NextToken is not one of ours.") from error

@@ -41,12 +41,12 @@ class AccessPoints:
 
         Parsed once for as long as the record lives.
         """
+        kept = self._guards.get(arn)
+        if kept is not None and self._state.get(POINTS, kept[0].key) is kept[0]:
+            return kept[1]
         point = self.by_arn(arn)
         if point is None or not point.serving:
             return None
-        kept = self._guards.get(arn)
-        if kept is not None and kept[0] is point:
-            return kept[1]
         if len(self._guards) >= MRAPS_MAX:
             self._guards.clear()
         guarding = _guarding(point)

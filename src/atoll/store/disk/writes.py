@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from atoll.domain.objects import ALWAYS, NULL_VERSION, Condition, Facts, Key
+from atoll.domain.objects import ALWAYS, NULL_VERSION, Condition, Facts, Key, Stamp
 from atoll.rules.conditional import judge_write
 from atoll.store.disk.codec import Segment, encode_segments, stamped
 from atoll.store.disk.index import Index, Row
@@ -72,14 +72,26 @@ class _Arrival(Write[Facts]):
         stamp = next_stamp(facts, current.ms if current else None, index.origin, index.now_ms)
         made = stamped(facts, stamp, size)
         if old is not None:
-            self.gone += _take_out(index, key, old)
-            current = index.current(key) if old is current else current
+            current = self._make_room(index, old, current, stamp)
         latest = current is None or stamp > current.stamp
         if latest and current is not None:
             index.demote(current)
         index.insert(self.id, key, made, latest=latest, place=place, segments=segments)
         index.note(key, made.version, "marker" if made.marker else "put")
         return made, True
+
+
+    def _make_room(self, index: Index, old: Row, current: Row | None, stamp: Stamp) -> Row | None:
+        """Take the version out that is replaced. Returns which one is current then; None also when nobody need be found,
+        because the new one is higher than all (the usual overwrite)."""
+        if old is not current:
+            self.gone += index.remove(old)
+            return current
+        if stamp > old.stamp:
+            self.gone += index.remove(old)
+            return None
+        self.gone += _take_out(index, self.key, old)
+        return index.current(self.key)
 
 
 class Put(_Arrival):

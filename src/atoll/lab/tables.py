@@ -1,0 +1,118 @@
+"""How is a result shown in a terminal? Each figure beside the published one, with the deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+Json = Mapping[str, Any]
+
+
+def picked(told: Json, table: str) -> list[Json]:
+    return [cell for cell in told["cells"] if cell["table"] == table]
+
+
+def places(cells: Iterable[Json]) -> list[str]:
+    """In the order of the cells, each once."""
+    return list(dict.fromkeys(cell["place"] for cell in cells))
+
+
+def by_name(cells: Iterable[Json]) -> dict[tuple[str, str, str], Json]:
+    return {(cell["place"], cell["path"], cell["stat"]): cell for cell in cells}
+
+
+def deviation(cell: Json) -> str:
+    found = cell.get("deviation_percent")
+    return "" if found is None else f"{found:+.1f} %"
+
+
+def title(told: Json) -> str:
+    plan = told["plan"]
+    return f"GetObject as the caller sees it, ms; profile {told['profile']}, {plan['files']} files, {plan['rounds']} rounds"
+
+
+def _new(title_text: str, columns: Sequence[str]) -> Table:
+    table = Table(title=title_text, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(columns[0], no_wrap=True)
+    for column in columns[1:]:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _reads(told: Json) -> Table:
+    fitted = told["profile"] == "aws"
+    table = _new(title(told), ("from", "path", "p50", "AWS", "", "p95", "AWS", "", *(("cell",) if fitted else ())))
+    found = by_name(picked(told, "s3_api"))
+    for place, path in dict.fromkeys((place, path) for place, path, _stat in found):
+        row = [place, {"single": "single bucket", "mrap": "access point"}[path]]
+        for stat in ("p50", "p95"):
+            cell = found[place, path, stat]
+            row += [f"{cell['value']:.1f}", f"{cell['published'] or ''}", deviation(cell)]
+        table.add_row(*row, *((found[place, path, "p50"]["kind"],) if fitted else ()))
+    table.caption, table.caption_justify = "AWS: as published", "left"
+    return table
+
+
+def _native(told: Json) -> Table:
+    table = _new(
+        "What our own paths cost, ms (p50)",
+        ("from", "direct", "client CPU", "access point - direct", "max", "single - link", "max"),
+    )
+    cells = picked(told, "native")
+    found, cpu = by_name(cells), by_name(picked(told, "client_cpu"))
+    for place in places(cells):
+        row = [place, f"{found[place, 'direct', 'p50']['value']:.2f}", f"{cpu[place, 'direct', 'p50']['value']:.2f}"]
+        for path in ("mrap_over_direct", "single_over_link"):
+            cell = found[place, path, "p50_difference"]
+            row += [f"{cell['value']:+.2f}", f"{cell['limit']}"]
+        table.add_row(*row)
+    return table
+
+
+def _propagation(told: Json) -> Table:
+    found = told["propagation"]
+    table = _new("Seconds from an overwrite in us-east-1", ("overwrite", "in all buckets", "readable in Tokyo", "stale reads"))
+    rows = zip(found["all_buckets_s"], found["readable_through_mrap_s"], found["stale_reads_each"], strict=True)
+    for number, (buckets, readable, stale) in enumerate(rows, 1):
+        table.add_row(str(number), f"{buckets:.2f}", f"{readable:.2f}", str(stale))
+    published = found["published"]
+    table.add_row("published", _listed(published["all_buckets_s"]), _listed(published["readable_through_mrap_s"]), "until then")
+    return table
+
+
+def _listed(values: Sequence[float]) -> str:
+    return f"{min(values)} to {max(values)}"
+
+
+def _cost(told: Json) -> Table:
+    cost = told["cost"]
+    table = _new("Published workload, USD a month over one bucket", ("term", "USD", "published"))
+    for term, amount in cost["terms"].items():
+        table.add_row(term.replace("_", " "), f"{amount:f}".rstrip("0"), _published(cost, term))
+    table.add_row("sum", f"{cost['total_usd']:f}", _published(cost, "total"))
+    return table
+
+
+def _published(cost: Json, term: str) -> str:
+    published = cost["published"]
+    below = published.get(f"{term}_below")
+    return f"< {below}" if below is not None else str(published.get(term, ""))
+
+
+def show(told: Json) -> None:
+    """On standard output."""
+    console = Console(highlight=False)
+    console.print(_reads(told))
+    if picked(told, "native"):
+        console.print(_native(told))
+    if told["propagation"]["all_buckets_s"]:
+        console.print(_propagation(told))
+    console.print(_cost(told))
+    if told["overhead_ms"]:
+        shown = ", ".join(f"{path} {ms:.2f} in {region}" for path, by in told["overhead_ms"].items() for region, ms in by.items())
+        console.print(f"overhead of the paths without draws, ms (p50): {shown}", style="dim", markup=False)
+    last = f"seed {told['seed']}, commit {told['commit'][:12]}, {told['machine']['cpus']} CPUs, {told['took_s']} s"
+    console.print(last, style="dim", markup=False)

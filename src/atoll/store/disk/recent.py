@@ -1,0 +1,59 @@
+"""What was just read, and cannot have changed since? Current versions with small bodies, kept while nobody writes to their key."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from atoll.domain.limits import KiB, MiB
+from atoll.domain.objects import Key
+from atoll.store.disk.reads import Hit
+
+RECENT_MAX_BYTES: Final = 8 * MiB
+ENTRY_BYTES: Final = 2 * KiB  # what a hit takes besides its content, about
+
+
+class Recent:
+    """Hits by key, the least recently used out first. Belongs to the loop's thread.
+
+    A write is announced before it is submitted (`begin`) and after it was delivered (`end`): in between its key is not kept,
+    so that no reader sees less than the database has.
+    """
+
+    __slots__ = ("_hits", "_size", "_writing")
+
+    def __init__(self) -> None:
+        self._hits: OrderedDict[Key, Hit] = OrderedDict()
+        self._writing: dict[Key, int] = {}
+        self._size = 0
+
+    def get(self, key: Key) -> Hit | None:
+        hit = self._hits.get(key)
+        if hit is not None:
+            self._hits.move_to_end(key)
+        return hit
+
+    def keep(self, key: Key, hit: Hit) -> None:
+        if key in self._writing:
+            return
+        self._hits[key] = hit
+        self._size += _weight(hit)
+        while self._size > RECENT_MAX_BYTES:
+            self._size -= _weight(self._hits.popitem(last=False)[1])
+
+    def begin(self, key: Key) -> None:
+        self._writing[key] = self._writing.get(key, 0) + 1
+        hit = self._hits.pop(key, None)
+        if hit is not None:
+            self._size -= _weight(hit)
+
+    def end(self, key: Key) -> None:
+        left = self._writing[key] - 1
+        if left:
+            self._writing[key] = left
+        else:
+            del self._writing[key]
+
+
+def _weight(hit: Hit) -> int:
+    return ENTRY_BYTES + len(hit.content or b"")

@@ -1,0 +1,35 @@
+"""The AWS SDK for JavaScript as it comes: scripts that know nothing of Atoll, under `atoll exec --node`."""
+
+import json
+
+from clients.ground import NODE
+
+
+def node(world, script, *arguments, **more):
+    return json.loads(world.ok("node", NODE / script, *arguments, node=True, **more))
+
+
+def test_objects_are_put_read_and_listed(world):
+    told = node(world, "objects.mjs", "walk-us-east-1", "js/bucket")
+    assert told == {"put": 200, "got": "from node", "listed": ["js/bucket"], "missing": "NoSuchKey"}
+
+
+def test_the_same_through_the_access_point_signed_with_sigv4a(world):
+    told = node(world, "objects.mjs", world.arn, "js/point", place="ap-northeast-1")
+    assert told == {"put": 200, "got": "from node", "listed": ["js/point"], "missing": "NoSuchKey"}
+
+
+def test_an_endpoint_setting_does_not_keep_it_from_the_access_point(world):
+    assert node(world, "objects.mjs", world.arn, "js/endpoint", "http://127.0.0.1:9")["put"] == 200
+
+
+def test_access_points_are_made_and_steered(world):
+    told = node(world, "points.mjs", world.account, "walk-us-east-1", "walk-eu-central-1")
+    assert told["status"] == "READY"
+    assert told["dials"] == {"walk-us-east-1": 0, "walk-eu-central-1": 100}
+
+
+def test_without_the_preload_the_sdk_does_not_find_the_world(world):
+    """Why the preload exists: the SDK brings an agent of its own and reads no proxy variable."""
+    told = world.refused("node", NODE / "objects.mjs", "walk-us-east-1", "js/astray", timeout=40)
+    assert "js/astray" not in told or "Error" in told

@@ -1,0 +1,167 @@
+from types import SimpleNamespace
+
+import pytest
+
+from atoll.domain.call import ANONYMOUS, Caller, Onward, Proof
+from atoll.domain.errors import ApiError
+from atoll.domain.message import Request
+from atoll.gateway.authorize import Permit, authorize
+from atoll.rules.policy.model import Attached
+from atoll.rules.policy.parse import parse
+from atoll.rules.policy.public import PublicAccess
+from gateway.gate import Laws, guard, statement
+
+ACCOUNT, OTHER = "111122223333", "444455556666"
+ADA = Caller("user", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/ada", "AIDA", "ada")
+STRANGER = Caller("user", OTHER, f"arn:aws:iam::{OTHER}:user/eve", "AIDE", "eve")
+ROOT = Caller("root", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root")
+KEY = "arn:aws:s3:::b/k"
+POINT = f"arn:aws:s3::{ACCOUNT}:accesspoint/mabc.mrap"
+OPEN_POINT = statement("Allow", "s3:GetObject", f"{POINT}/object/*")
+
+
+def laws(*identity, buckets=None, points=None):
+    import json
+
+    attached = tuple(Attached(parse(json.dumps(_without_principal(one)), kind="identity"), "inline policy p") for one in identity)
+    side = SimpleNamespace(identity=attached, boundary=None, session=())
+    return Laws(SimpleNamespace(side=lambda caller: side if caller == ADA else SimpleNamespace(identity=(), boundary=None, session=())), None, buckets or {}, points or {})
+
+
+def _without_principal(policy):
+    return {**policy, "Statement": [{name: value for name, value in row.items() if name != "Principal"} for row in policy["Statement"]]}
+
+
+def permit(the_laws, caller=ADA, *, onward=None, operation="GetObject", params=None, headers=None):
+    request = Request("GET", "/b/k", {"host": "127.0.0.1", **(headers or {})}, onward=onward)
+    return Permit(the_laws, request, caller, Proof("REST-HEADER", "AWS4-HMAC-SHA256"), 1_800_000_000.0, "us-east-1", ACCOUNT, operation, params or {"Bucket": "b", "Key": "k"})
+
+
+def refused(the_permit, action="s3:GetObject", resource=KEY):
+    with pytest.raises(ApiError) as caught:
+        the_permit.allow(action, resource)
+    assert caught.value.code == "AccessDenied"
+    return caught.value.message
+
+
+def through(point=POINT, bucket="b"):
+    return Onward("127.0.0.1", True, caller=ADA, access_point=point, access_point_account=ACCOUNT, bucket=bucket)
+
+
+def test_the_root_user_may_all_that_is_hers():
+    permit(laws(buckets={"b": guard()}), ROOT).allow("s3:GetObject", KEY)
+
+
+def test_a_user_without_a_policy_may_nothing_and_is_told_what_was_missing():
+    message = refused(permit(laws(buckets={"b": guard()})))
+    assert ADA.arn in message
+    assert "s3:GetObject on resource: arn:aws:s3:::b/k" in message
+
+
+def test_an_identity_policy_is_enough_in_the_own_account():
+    permit(laws(statement("Allow", "s3:Get*", "arn:aws:s3:::b/*"), buckets={"b": guard()})).allow("s3:GetObject", KEY)
+
+
+def test_a_deny_of_the_bucket_beats_an_allow_of_the_user_and_the_refusal_names_it():
+    denies = guard(statement("Deny", "s3:GetObject", KEY))
+    message = refused(permit(laws(statement("Allow", "s3:*", "*"), buckets={"b": denies})))
+    assert "explicit deny" in message
+    assert 'bucket policy of b, statement "DenyIt"' in message
+
+
+def test_a_stranger_is_not_told_why():
+    assert refused(permit(laws(buckets={"b": guard()}), STRANGER)) == "Access Denied"
+    assert refused(permit(laws(buckets={"b": guard()}), ANONYMOUS)) == "Access Denied"
+
+
+def test_nobody_may_read_what_a_bucket_policy_opens_to_all():
+    open_bucket = guard(statement("Allow", "s3:GetObject", "arn:aws:s3:::b/*"))
+    permit(laws(buckets={"b": open_bucket}), ANONYMOUS).allow("s3:GetObject", KEY)
+
+
+def test_restrict_public_buckets_closes_it_again():
+    shut = guard(statement("Allow", "s3:GetObject", "arn:aws:s3:::b/*"), blocks=PublicAccess(restrict_public_buckets=True))
+    refused(permit(laws(buckets={"b": shut}), ANONYMOUS))
+
+
+def test_every_decision_is_kept_for_the_log():
+    asked = permit(laws(statement("Allow", "s3:GetObject", "*"), buckets={"b": guard()}))
+    assert asked.may("s3:GetObject", KEY)
+    assert not asked.may("s3:PutObject", KEY)
+    assert [(one["action"], one["outcome"]) for one in asked.decided] == [("s3:GetObject", "Allowed"), ("s3:PutObject", "ImplicitlyDenied")]
+    assert asked.decided[0]["statement"] == 'inline policy p, statement "AllowIt"'
+
+
+# -- through an access point
+
+
+def test_access_point_and_bucket_must_both_allow_each_under_its_own_arn():
+    both = statement("Allow", "s3:GetObject", [f"{POINT}/object/*", "arn:aws:s3:::b/*"])
+    permit(laws(both, buckets={"b": guard()}, points={POINT: guard()}), onward=through()).allow("s3:GetObject", KEY)
+
+
+@pytest.mark.parametrize("resource", [f"{POINT}/object/*", "arn:aws:s3:::b/*"])
+def test_one_of_the_two_is_not_enough(resource):
+    one = statement("Allow", "s3:GetObject", resource)
+    refused(permit(laws(one, buckets={"b": guard()}, points={POINT: guard()}), onward=through()))
+
+
+def test_a_policy_of_the_access_point_denies_what_the_bucket_allows():
+    allow = statement("Allow", "s3:GetObject", "*")
+    point = guard(statement("Deny", "s3:GetObject", f"{POINT}/object/k"), source="policy of the access point")
+    message = refused(permit(laws(allow, buckets={"b": guard()}, points={POINT: point}), onward=through()))
+    assert "policy of the access point" in message
+
+
+def test_the_bucket_sees_the_access_point_in_its_conditions():
+    allow = statement("Allow", "s3:GetObject", "*")
+    bucket = guard(statement("Deny", "s3:GetObject", KEY, Condition={"StringEquals": {"s3:DataAccessPointArn": POINT}}))
+    the_laws = laws(allow, buckets={"b": bucket}, points={POINT: guard()})
+    refused(permit(the_laws, onward=through()))
+    permit(the_laws).allow("s3:GetObject", KEY)
+
+
+def test_the_stricter_of_the_two_public_access_blocks_counts():
+    open_bucket = guard(statement("Allow", "s3:GetObject", "arn:aws:s3:::b/*"))
+    shut_point = guard(OPEN_POINT, blocks=PublicAccess(restrict_public_buckets=True))
+    the_laws = laws(buckets={"b": open_bucket}, points={POINT: shut_point})
+    refused(permit(the_laws, STRANGER, onward=through()))
+
+
+def test_another_bucket_of_the_same_call_is_not_reached_through_the_access_point():
+    allow = statement("Allow", "s3:GetObject", "arn:aws:s3:::source/*")
+    the_laws = laws(allow, buckets={"b": guard(), "source": guard()}, points={POINT: guard()})
+    permit(the_laws, onward=through()).allow("s3:GetObject", "arn:aws:s3:::source/k")
+
+
+def test_an_access_point_that_was_deleted_meanwhile_lets_nobody_through():
+    with pytest.raises(ApiError, match="NoSuchMultiRegionAccessPoint"):
+        permit(laws(statement("Allow", "s3:*", "*"), buckets={"b": guard()}), onward=through()).allow("s3:GetObject", KEY)
+
+
+# -- what an operation needs
+
+
+def needs(the_permit, **more):
+    given = {"bucket": "b", "key": "k", "headers": {}, "source": None} | more
+    authorize(the_permit, "s3", **given)
+    return [(one["action"], one["resource"]) for one in the_permit.decided]
+
+
+def test_a_write_with_tags_needs_the_right_to_tag():
+    allowed = laws(statement("Allow", "s3:PutObject", "*"), buckets={"b": guard()})
+    assert needs(permit(allowed, operation="PutObject")) == [("s3:PutObject", KEY)]
+    with pytest.raises(ApiError, match="s3:PutObjectTagging"):
+        needs(permit(allowed, operation="PutObject", params={"Bucket": "b", "Key": "k", "Tagging": "a=b"}))
+
+
+def test_a_copy_needs_the_right_to_read_its_source():
+    allowed = laws(statement("Allow", "s3:*", "arn:aws:s3:::b/*"), buckets={"b": guard(), "secret": guard()})
+    with pytest.raises(ApiError, match="arn:aws:s3:::secret/k"):
+        needs(permit(allowed, operation="CopyObject"), source=("secret", "k", ""))
+
+
+def test_a_given_version_is_another_right():
+    allowed = laws(statement("Allow", "s3:GetObject", "*"), buckets={"b": guard()})
+    with pytest.raises(ApiError, match="s3:GetObjectVersion"):
+        needs(permit(allowed, params={"Bucket": "b", "Key": "k", "VersionId": "v"}))

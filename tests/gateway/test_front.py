@@ -1,0 +1,405 @@
+import asyncio
+import json
+import os
+from dataclasses import dataclass, field
+
+import pytest
+
+from atoll.domain.call import Caller
+from atoll.domain.errors import Upstream
+from atoll.domain.message import Body, Request, Response
+from atoll.gateway.authenticate import Authenticate
+from atoll.gateway.front import Front, refuse_names
+from atoll.gateway.metrics import Metrics
+from atoll.gateway.record import Recorder, RequestIds
+from atoll.rules import presign, sigv2, sigv4a, uploads
+from atoll.rules.naming import named, scope_of
+from atoll.rules.routing import Candidate, Chooser
+from atoll.rules.signature import KeyCache
+from atoll.rules.sigv4 import Credentials
+from atoll.wire.codec import codec
+from gateway.gate import code, signed, text
+from s3world import Ticks, slowly
+
+ACCOUNT, ALIAS = "111122223333", "mabc.mrap"
+POINT_HOST = f"{ALIAS}.accesspoint.s3-global.amazonaws.com"
+PATH_HOST = "accesspoint.s3-global.amazonaws.com"
+NEAREST = ("ap-northeast-1", "us-west-2", "us-east-1", "eu-central-1")  # as Tokyo sees the world
+MEMBERS = {"us-east-1": "demo-us", "eu-central-1": "demo-eu", "ap-northeast-1": "demo-ap"}
+RTTS = {"ap-northeast-1": 0.3, "us-west-2": 90.0, "us-east-1": 146.0, "eu-central-1": 238.0}
+ADA = Credentials("AKIDEXAMPLE0000000AA", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+CALLER = Caller("user", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/ada", "AIDA", "ada")
+NOW = 1_796_057_906.0
+
+
+@dataclass
+class Ring:
+    secret: str = ADA.secret
+    token: str = ""
+    caller: Caller = CALLER
+    active: bool = True
+    expires: float = 0.0
+
+    def key(self, access_key, token, now):
+        return self if access_key == ADA.access_key else None
+
+
+@dataclass(frozen=True)
+class Point:
+    alias: str = ALIAS
+    account: str = ACCOUNT
+    serving: bool = True
+    members: dict = field(default_factory=lambda: dict(MEMBERS))
+    dials: dict = field(default_factory=lambda: dict.fromkeys(MEMBERS, 100))
+
+
+@dataclass
+class Paths:
+    """What the place measured."""
+
+    down: set = field(default_factory=set)
+    chooser: Chooser = field(default_factory=Chooser)
+
+    def healthy(self, region):
+        return region not in self.down
+
+    def candidates(self, point):
+        return [Candidate(region, bucket, point.dials[region] == 100, self.healthy(region), RTTS[region]) for region, bucket in point.members.items()]
+
+    def choose(self, alias, candidates):
+        return self.chooser.choose(alias, candidates)
+
+
+class Region:
+    """The far end of a link: keeps what was asked, bodies read."""
+
+    def __init__(self):
+        self.asked, self.bodies, self.answer, self.fails = [], [], Response(200, {"x-amz-request-id": "U1"}), None
+
+    async def __call__(self, request):
+        self.asked.append(request)
+        if self.fails:
+            raise self.fails
+        self.bodies.append(b"".join([piece async for piece in request.body]))
+        return self.answer
+
+
+class Tokyo:
+    """A place's front and the regions behind it."""
+
+    def __init__(self, log, *, compat="lenient", point=Point(), buckets=None, home="us-east-1", nearest=NEAREST):
+        self.clock, self.paths = Ticks(NOW), Paths()
+        self.regions = {name: Region() for name in nearest}
+        self.record = Recorder(log, "entry")
+        self.log = log
+        self.front = Front(
+            place="tokyo",
+            nearest=nearest,
+            home=home,
+            peers=self.regions,
+            points={point.alias: point}.get,
+            bucket_region=(buckets or {}).get,
+            routing=self.paths,
+            authenticate=Authenticate(Ring(), KeyCache(), compat),
+            codec=codec("s3"),
+            clock=self.clock,
+            ids=RequestIds(),
+            record=self.record,
+            metrics=Metrics("entry"),
+            compat=compat,
+        )
+
+    def ask(self, method, target, host, body=b"", *, how="v4a", headers=None, by=ADA, **more):
+        stream = body if isinstance(body, Body) else Body.of(body)
+        request = Request(method, target, {"host": host, **(headers or {})}, stream, peer="192.0.2.4", secure=True)
+        if how:
+            request = signed(request, by, how, now=NOW, **more)
+        return asyncio.run(self.front(request))
+
+    @property
+    def asked(self):
+        """Region -> number of requests that went there."""
+        return {name: len(region.asked) for name, region in self.regions.items() if region.asked}
+
+    def event(self):
+        self.record.flush()
+        return json.loads(self.log.read_text().splitlines()[-1])
+
+
+@pytest.fixture
+def tokyo(tmp_path):
+    return lambda **settings: Tokyo(tmp_path / "entry.jsonl", **settings)
+
+
+# -- where a name leads (clients.md, section 2)
+
+CONTROL_PATH = "/v20180820/mrap/instances"
+LEADS = [
+    # host, path, region of the credential scope ("": unsigned), service -> region
+    ("demo-eu.s3.amazonaws.com", "/k", "us-east-1", "s3", "eu-central-1"),
+    ("demo-eu.s3.amazonaws.com", "/k", "", "s3", "eu-central-1"),
+    ("unknown.s3.amazonaws.com", "/k", "", "s3", "us-east-1"),
+    ("unknown.s3.amazonaws.com", "/", "us-east-1", "s3", "us-east-1"),
+    ("s3.amazonaws.com", "/", "us-east-1", "s3", "us-east-1"),
+    ("s3.amazonaws.com", "/", "", "s3", "us-east-1"),
+    ("s3.amazonaws.com", "/demo-eu/k", "", "s3", "eu-central-1"),
+    ("demo-eu.s3-accelerate.amazonaws.com", "/k", "eu-central-1", "s3", "eu-central-1"),
+    ("demo-eu.s3.us-west-2.amazonaws.com", "/k", "us-west-2", "s3", "us-west-2"),
+    ("s3.dualstack.eu-central-1.amazonaws.com", "/demo-eu/k", "us-east-1", "s3", "eu-central-1"),
+    ("iam.amazonaws.com", "/", "us-east-1", "iam", "us-east-1"),
+    ("sts.amazonaws.com", "/", "us-east-1", "sts", "us-east-1"),
+    ("sts.eu-central-1.amazonaws.com", "/", "eu-central-1", "sts", "eu-central-1"),
+    ("sts.sa-east-1.amazonaws.com", "/", "sa-east-1", "sts", "ap-northeast-1"),
+    (f"{ACCOUNT}.s3-control.us-west-2.amazonaws.com", CONTROL_PATH, "us-west-2", "s3", "us-west-2"),
+    (f"{ACCOUNT}.s3-control.ap-southeast-2.amazonaws.com", CONTROL_PATH, "ap-southeast-2", "s3", "ap-northeast-1"),
+    (f"{ACCOUNT}.127.0.0.1", CONTROL_PATH, "us-west-2", "s3", "us-west-2"),
+    (f"{ACCOUNT}.ctl.example.test", CONTROL_PATH, "us-west-2", "s3", "us-west-2"),
+    ("127.0.0.1", "/demo-us/k", "eu-central-1", "s3", "eu-central-1"),
+    ("127.0.0.1", "/demo-eu/k", "", "s3", "eu-central-1"),
+    ("127.0.0.1", "/unknown/k", "", "s3", "ap-northeast-1"),
+    ("localhost", "/", "", "s3", "ap-northeast-1"),
+    ("127.0.0.1", "/", "us-east-1", "iam", "us-east-1"),
+]
+
+
+def leads(front, host, path, region, service):
+    scope = scope_of(f"AWS4-HMAC-SHA256 Credential=A/20261130/{region}/{service}/aws4_request" if region else "", "")
+    return front.region_for(named(host, path, scope), scope)
+
+
+@pytest.mark.parametrize(("host", "path", "region", "service", "expected"), LEADS)
+def test_where_a_name_leads(tokyo, host, path, region, service, expected):
+    assert leads(tokyo(buckets={"demo-eu": "eu-central-1", "demo-us": "us-east-1"}).front, host, path, region, service) == expected
+
+
+@pytest.mark.parametrize("host", ["s3.sa-east-1.amazonaws.com", "b.s3.sa-east-1.amazonaws.com"])
+def test_s3_of_a_region_that_is_not_in_the_world_is_refused_and_the_regions_are_named(tokyo, host):
+    place = tokyo()
+    assert place.ask("GET", "/", host, how="").status == 403
+    assert all(region in place.event()["message"] for region in NEAREST)
+    assert place.asked == {}
+
+
+def test_a_plain_endpoint_signed_for_a_region_that_is_not_in_the_world_is_refused(tokyo):
+    assert asyncio.run(code(tokyo().ask("GET", "/b/k", "127.0.0.1", how="v4", region="sa-east-1"))) == (403, "AccessDenied")
+
+
+@pytest.mark.parametrize("host", ["iam.amazonaws.com", "sts.amazonaws.com", "sts.us-east-1.amazonaws.com", f"{ACCOUNT}.s3-control.us-east-1.amazonaws.com"])
+def test_control_lives_on_in_the_nearest_region_when_its_own_is_down(tokyo, host):
+    place = tokyo()
+    place.paths.down = {"us-east-1", "ap-northeast-1"}
+    assert leads(place.front, host, "/", "us-east-1", "iam") == "us-west-2"
+
+
+def test_a_world_without_virginia_answers_global_names_nearby(tokyo):
+    place = tokyo(nearest=("eu-central-1", "us-west-2"), home="eu-central-1")
+    assert leads(place.front, "iam.amazonaws.com", "/", "us-east-1", "iam") == "eu-central-1"
+    assert leads(place.front, "unknown.s3.amazonaws.com", "/", "us-east-1", "s3") == "eu-central-1"
+
+
+def test_a_request_for_a_region_is_carried_as_it_came(tokyo):
+    place = tokyo()
+    sent = {"x-amz-meta-a": "b", "connection": "keep-alive", "proxy-connection": "keep-alive", "te": "trailers", "expect": "100-continue"}
+    assert place.ask("PUT", "/demo-us/a%2Fb?x=1", "127.0.0.1", b"hello", how="v4", region="us-east-1", headers=sent).status == 200
+    (asked,) = place.regions["us-east-1"].asked
+    assert (asked.method, asked.target, asked.headers["host"]) == ("PUT", "/demo-us/a%2Fb?x=1", "127.0.0.1")
+    assert asked.headers["x-amz-meta-a"] == "b"
+    assert asked.headers["authorization"].startswith("AWS4-HMAC-SHA256 ")
+    assert not asked.headers.keys() & {"connection", "proxy-connection", "te", "expect"}
+    assert (asked.onward.peer, asked.onward.secure, asked.onward.place, asked.onward.caller) == ("192.0.2.4", True, "tokyo", None)
+    assert place.regions["us-east-1"].bodies == [b"hello"]
+
+
+# -- access points
+
+
+def test_a_signed_read_goes_to_the_nearest_copy_with_the_callers_name(tokyo):
+    place = tokyo()
+    assert place.ask("GET", "/a%20b?versionId=v", POINT_HOST).status == 200
+    assert place.asked == {"ap-northeast-1": 1}
+    (asked,) = place.regions["ap-northeast-1"].asked
+    assert asked.target == "/a%20b?versionId=v"
+    vouched = asked.onward
+    assert (vouched.caller, vouched.proof.version, vouched.bucket) == (CALLER, "AWS4-ECDSA-P256-SHA256", "demo-ap")
+    assert (vouched.access_point, vouched.access_point_account) == (f"arn:aws:s3::{ACCOUNT}:accesspoint/{ALIAS}", ACCOUNT)
+
+
+def test_the_log_says_who_was_chosen_from_whom_and_why(tokyo):
+    place = tokyo(point=Point(dials={**dict.fromkeys(MEMBERS, 100), "ap-northeast-1": 0}))
+    place.ask("GET", "/k", POINT_HOST)
+    event = place.event()
+    assert (event["event"], event["place"], event["region"], event["bucket"]) == ("entry", "tokyo", "us-east-1", "demo-us")
+    assert event["caller"] == CALLER.arn
+    assert "ap-northeast-1:0.3ms:passive" in event["candidates"]
+    assert event["reason"] == "nearest active region"
+    assert event["upstream_request_id"] == "U1"
+    assert ADA.secret not in place.log.read_text()
+
+
+@pytest.mark.parametrize("host", [POINT_HOST, PATH_HOST, "s3.amazonaws.com"])
+def test_nobody_gets_through_an_access_point_without_a_signature(tokyo, host):
+    place = tokyo()
+    target = "/k" if host == POINT_HOST else f"/{ALIAS}/k"
+    assert asyncio.run(code(place.ask("GET", target, host, how=""))) == (403, "AccessDenied")
+    assert place.asked == {}
+
+
+def test_an_old_url_in_sigv2_is_not_for_access_points(tokyo):
+    bare = Request("GET", "/k", {"host": POINT_HOST})
+    made = sigv2.signature(ADA.secret, sigv2.string_to_sign(bare, str(int(NOW) + 60), bucket="", virtual=True))
+    escaped = made.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
+    response = tokyo().ask("GET", f"/k?AWSAccessKeyId={ADA.access_key}&Expires={int(NOW) + 60}&Signature={escaped}", POINT_HOST, how="")
+    assert asyncio.run(code(response)) == (400, "InvalidRequest")
+
+
+def test_a_wrong_secret_ends_in_the_callers_own_place(tokyo):
+    place = tokyo()
+    assert asyncio.run(code(place.ask("GET", "/k", POINT_HOST, by=Credentials(ADA.access_key, "wrong")))) == (403, "SignatureDoesNotMatch")
+    assert place.asked == {}
+
+
+@pytest.mark.parametrize("point", [Point(alias="mother.mrap"), Point(serving=False)])
+def test_an_access_point_that_is_not_there_or_not_ready_is_not_found(tokyo, point):
+    assert asyncio.run(code(tokyo(point=point).ask("GET", "/k", POINT_HOST))) == (404, "NoSuchMultiRegionAccessPoint")
+
+
+def test_a_region_set_must_hold_the_region_that_was_chosen(tokyo):
+    place = tokyo()
+    headers = {"x-amz-region-set": "us-*"}
+    asked = Request("GET", "/k", {"host": POINT_HOST}, peer="192.0.2.4", secure=True)
+    added = sigv4a.sign(asked, ADA, now=NOW, payload="UNSIGNED-PAYLOAD", region_set=headers["x-amz-region-set"])
+    response = asyncio.run(place.front(replace_headers(asked, added)))
+    assert asyncio.run(code(response)) == (403, "SignatureDoesNotMatch")
+    added = sigv4a.sign(asked, ADA, now=NOW, payload="UNSIGNED-PAYLOAD", region_set="ap-*,eu-central-1")
+    assert asyncio.run(place.front(replace_headers(asked, added))).status == 200
+
+
+def replace_headers(request, added):
+    return Request(request.method, request.target, {**request.headers, **added}, request.body, request.peer, request.secure)
+
+
+def test_sigv4_for_another_region_passes_when_lenient_and_is_malformed_when_strict(tokyo):
+    assert tokyo().ask("GET", "/k", POINT_HOST, how="v4", region="eu-central-1").status == 200
+    place = tokyo(compat="strict")
+    response = place.ask("GET", "/k", POINT_HOST, how="v4", region="eu-central-1")
+    told = asyncio.run(text(response))
+    assert response.status == 400
+    assert "<Code>AuthorizationHeaderMalformed</Code>" in told
+    assert "<Region>ap-northeast-1</Region>" in told
+    assert place.ask("GET", "/k", POINT_HOST, how="v4", region="ap-northeast-1").status == 200
+
+
+def test_path_style_and_an_alias_for_a_bucket_are_served_when_lenient(tokyo):
+    for host in (PATH_HOST, "s3.amazonaws.com", "s3.us-west-2.amazonaws.com", "127.0.0.1"):
+        place = tokyo()
+        assert place.ask("GET", f"/{ALIAS}/folder/k?x=1", host, how="v4").status == 200
+        (asked,) = place.regions["ap-northeast-1"].asked
+        assert (asked.target, asked.onward.bucket) == ("/folder/k?x=1", "demo-ap")
+
+
+def test_path_style_is_not_an_access_point_when_strict(tokyo):
+    place = tokyo(compat="strict")
+    assert asyncio.run(code(place.ask("GET", f"/{ALIAS}/k", PATH_HOST, how="v4"))) == (404, "NoSuchMultiRegionAccessPoint")
+    place.ask("GET", f"/{ALIAS}/k", "s3.us-west-2.amazonaws.com", how="v4", region="us-west-2")
+    assert place.asked == {"us-west-2": 1}
+
+
+def test_parts_of_an_upload_follow_the_region_where_it_began(tokyo):
+    place = tokyo()
+    upload = uploads.upload_id("eu-central-1", os.urandom(12))
+    place.ask("PUT", f"/k?partNumber=1&uploadId={upload}", POINT_HOST, b"part")
+    place.ask("POST", f"/k?uploadId={upload}", POINT_HOST, b"<CompleteMultipartUpload/>")
+    place.ask("DELETE", f"/k?uploadId={upload}", POINT_HOST)
+    assert place.asked == {"eu-central-1": 3}
+    assert place.event()["reason"] == "the upload began there"
+
+
+@pytest.mark.parametrize(("compat", "began"), [("strict", "eu-central-1"), ("lenient", "us-west-2")])
+def test_uploads_are_not_pinned_when_strict_nor_to_a_region_that_is_no_member(tokyo, compat, began):
+    place = tokyo(compat=compat)
+    place.ask("PUT", f"/k?partNumber=1&uploadId={uploads.upload_id(began, os.urandom(12))}", POINT_HOST, b"part")
+    assert place.asked == {"ap-northeast-1": 1}
+
+
+def test_a_404_is_not_repaired_by_another_region(tokyo):
+    place = tokyo()
+    place.regions["ap-northeast-1"].answer = Response(404, {}, Body.of(b"<Error><Code>NoSuchKey</Code></Error>"))
+    assert asyncio.run(code(place.ask("GET", "/k", POINT_HOST))) == (404, "NoSuchKey")
+    assert place.asked == {"ap-northeast-1": 1}
+
+
+def test_a_region_that_is_down_is_passed_over(tokyo):
+    place = tokyo()
+    place.paths.down = {"ap-northeast-1"}
+    assert place.ask("GET", "/k", POINT_HOST).status == 200
+    assert place.asked == {"us-east-1": 1}
+
+
+def test_passive_members_are_never_used(tokyo):
+    place = tokyo(point=Point(dials={"us-east-1": 100, "eu-central-1": 0, "ap-northeast-1": 0}))
+    place.paths.down = {"us-east-1"}
+    assert asyncio.run(code(place.ask("GET", "/k", POINT_HOST))) == (503, "ServiceUnavailable")
+    assert place.asked == {}
+
+
+def test_a_region_that_breaks_off_is_unavailable_not_an_error_of_ours(tokyo):
+    place = tokyo()
+    place.regions["ap-northeast-1"].fails = Upstream("connection lost")
+    response = place.ask("GET", "/k", POINT_HOST)
+    assert asyncio.run(code(response)) == (503, "ServiceUnavailable")
+    assert place.event()["message"] == "connection lost"
+
+
+# -- bodies and answers
+
+
+def test_the_framing_of_a_body_ends_at_the_access_point(tokyo):
+    place = tokyo()
+    framed = b"5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n"
+    headers = {"x-amz-decoded-content-length": "5", "x-amz-trailer": "x-amz-checksum-crc32", "content-encoding": "aws-chunked", "content-length": str(len(framed))}
+    mode = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
+    assert place.ask("PUT", "/k", POINT_HOST, framed, headers=headers, payload=mode).status == 200
+    assert place.ask("PUT", "/k", POINT_HOST, slowly(framed[:7], framed[7:]), headers=headers, payload=mode).status == 200
+    assert place.regions["ap-northeast-1"].bodies == [b"hello", b"hello"]
+
+
+def test_a_body_that_is_not_what_was_signed_goes_nowhere(tokyo):
+    place = tokyo()
+    response = place.ask("PUT", "/k", POINT_HOST, b"hello", payload="0" * 64, headers={"content-length": "5"})
+    assert asyncio.run(code(response)) == (400, "XAmzContentSHA256Mismatch")
+    assert place.asked == {}
+
+
+def test_a_stream_that_is_not_what_was_signed_breaks_off_before_its_end(tokyo):
+    place = tokyo()
+    response = place.ask("PUT", "/k", POINT_HOST, slowly(b"he", b"llo"), payload="0" * 64, headers={"content-length": "5"})
+    assert asyncio.run(code(response)) == (400, "XAmzContentSHA256Mismatch")
+    assert place.regions["ap-northeast-1"].bodies == []
+
+
+def test_head_keeps_its_length_and_other_answers_are_framed_anew(tokyo):
+    place = tokyo()
+    place.regions["ap-northeast-1"].answer = Response(200, {"content-length": "7", "etag": '"e"', "connection": "close"})
+    head, get = place.ask("HEAD", "/k", POINT_HOST), place.ask("GET", "/k", POINT_HOST)
+    assert head.headers == {"content-length": "7", "etag": '"e"'}
+    assert get.headers == {"etag": '"e"'}
+
+
+def test_a_presigned_url_of_an_access_point_is_verified_here(tokyo):
+    place = tokyo()
+    target = presign.presign(Request("GET", "/k", {"host": POINT_HOST}), ADA, region="ap-northeast-1", now=NOW, expires_s=60)
+    assert place.ask("GET", target, POINT_HOST, how="").status == 200
+    assert place.regions["ap-northeast-1"].asked[0].onward.proof.auth_type == "REST-QUERY-STRING"
+    assert place.ask("GET", target.replace("/k?", "/other?"), POINT_HOST, how="").status == 403
+
+
+# -- names that are not ours
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_foreign_name_is_refused_in_words_that_a_client_can_show(method):
+    refuse = refuse_names(codec("s3"), RequestIds(), NEAREST)
+    response = asyncio.run(refuse(Request(method, "/x", {"host": "example.com"})))
+    assert response.status == 403
+    told = asyncio.run(text(response))
+    assert ("example.com is not a name of this world" in told) == (method == "GET")

@@ -1,0 +1,377 @@
+import base64
+import hashlib
+from dataclasses import replace
+
+import pytest
+
+from atoll.domain.call import Caller, Onward, Proof
+from atoll.domain.message import Body, Request
+from atoll.domain.objects import Facts, Key, Stamp
+from atoll.gateway.pace import PaceSettings, PathPace
+from atoll.rules import presign, replica_form
+from atoll.rules.sigv4 import Credentials
+from atoll.services.s3.records import BUCKETS, BucketRecord
+from gateway.gate import PLAIN, between, code, guard, statement, text
+from s3world import slowly
+
+ACCOUNT = "111122223333"
+POINT = f"arn:aws:s3::{ACCOUNT}:accesspoint/mabc.mrap"
+ROOT = Caller("root", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root")
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+async def with_object(gate, body=b"hello"):
+    await gate.ask("PUT", "/bkt")
+    assert (await gate.ask("PUT", "/bkt/k", body)).status == 200
+
+
+# -- names and signatures
+
+
+def test_path_style_and_virtual_host_reach_the_same_object(story):
+    async def told(gate):
+        await with_object(gate)
+        for host, target in ((PLAIN, "/bkt/k"), ("bkt.s3.us-east-1.amazonaws.com", "/k"), ("s3.us-east-1.amazonaws.com", "/bkt/k"), ("bkt.localhost:4566", "/k")):
+            response = await gate.ask("GET", target, host=host)
+            assert (response.status, await text(response)) == (200, "hello")
+
+    story(told)
+
+
+def test_s3_iam_and_sts_answer_in_their_own_form(story):
+    async def told(gate):
+        s3 = await gate.ask("GET", "/no-such-bucket")
+        iam = await gate.query("Action=GetUser&Version=2010-05-08&UserName=nobody")
+        sts = await gate.query("Action=AssumeRole&Version=2011-06-15&RoleArn=x", "sts")
+        assert (await text(s3)).startswith('<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchBucket</Code>')
+        assert '<ErrorResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/">' in await text(iam)
+        assert '<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">' in await text(sts)
+
+    story(told)
+
+
+def test_a_service_that_is_not_built_is_refused_by_its_name(story):
+    async def told(gate):
+        response = await gate.ask("POST", "/", host="lambda.us-east-1.amazonaws.com", service="lambda")
+        assert response.status == 501
+        assert "lambda" in await text(response)
+
+    story(told)
+
+
+def test_an_operation_that_is_not_built_is_refused_by_its_name(story):
+    async def told(gate):
+        await with_object(gate)
+        response = await gate.ask("PUT", "/bkt?logging", b"<BucketLoggingStatus/>")
+        assert await code(response) == (501, "NotImplemented")
+        assert "PutBucketLogging" in gate.events()[-1]["message"]
+
+    story(told)
+
+
+def test_an_operation_of_the_query_protocol_that_is_not_built_is_refused_by_its_name(story):
+    async def told(gate):
+        response = await gate.query("Action=CreateGroup&Version=2010-05-08&GroupName=g")
+        assert response.status == 501
+        assert "CreateGroup" in await text(response)
+
+    story(told)
+
+
+def test_a_parameter_that_the_operation_does_not_take_is_refused_by_its_name(story):
+    async def told(gate):
+        await with_object(gate)
+        response = await gate.ask("GET", "/bkt/k", headers={"x-amz-server-side-encryption-customer-algorithm": "AES256"})
+        assert response.status == 501
+        assert "SSECustomerAlgorithm of GetObject" in await text(response)
+
+    story(told)
+
+
+def test_a_scope_of_another_region_is_malformed_and_the_right_one_is_told(story):
+    async def told(gate):
+        await with_object(gate)
+        response = await gate.ask("GET", "/bkt/k", region="eu-west-1")
+        told = await text(response)
+        assert (response.status, between(told, "Code"), between(told, "Region")) == (400, "AuthorizationHeaderMalformed", "us-east-1")
+
+    story(told)
+
+
+def test_a_bucket_that_lives_elsewhere_is_a_redirect_that_says_where(story):
+    async def told(gate):
+        await gate.world.state.change(lambda change: change.put(BUCKETS, "far", BucketRecord(name="far", region="eu-west-1", account=ACCOUNT, created_ms=1)))
+        response = await gate.ask("GET", "/far/k")
+        told = await text(response)
+        assert (response.status, response.headers["x-amz-bucket-region"]) == (301, "eu-west-1")
+        assert (between(told, "Code"), between(told, "Endpoint")) == ("PermanentRedirect", "far.s3.eu-west-1.amazonaws.com")
+
+    story(told)
+
+
+def test_a_presigned_url_reads_until_it_expires(story):
+    async def told(gate):
+        await with_object(gate)
+        target = presign.presign(Request("GET", "/bkt/k", {"host": PLAIN}), gate.root, region="us-east-1", now=gate.clock.now(), expires_s=60)
+        assert await text(await gate.ask("GET", target, how="")) == "hello"
+        assert await code(await gate.ask("GET", target.replace("/k", "/other"), how="")) == (403, "SignatureDoesNotMatch")
+        gate.clock.seconds += 61
+        assert await code(await gate.ask("GET", target, how="")) == (403, "AccessDenied")
+
+    story(told)
+
+
+def test_nobody_may_not_even_look_unless_a_policy_lets_all_in(story):
+    async def told(gate):
+        await with_object(gate)
+        gate.laws.buckets["bkt"] = guard()
+        assert await code(await gate.ask("GET", "/bkt/k", how="")) == (403, "AccessDenied")
+        gate.laws.buckets["bkt"] = guard(statement("Allow", "s3:GetObject", "arn:aws:s3:::bkt/*"))
+        assert (await gate.ask("GET", "/bkt/k", how="")).status == 200
+
+    story(told)
+
+
+# -- bodies
+
+
+def test_what_the_body_says_is_checked_after_the_right_to_send_it(story):
+    async def told(gate):
+        await with_object(gate)
+        gate.laws.buckets["bkt"] = guard()
+        ada = await gate.user("ada")
+        wrong = {"content-md5": base64.b64encode(b"0" * 16).decode()}
+        assert await code(await gate.ask("PUT", "/bkt/k", b"other", headers=wrong, by=ada)) == (403, "AccessDenied")
+        assert await code(await gate.ask("PUT", "/bkt/k", b"other", headers=wrong)) == (400, "BadDigest")
+        assert await text(await gate.ask("GET", "/bkt/k")) == "hello"
+
+    story(told)
+
+
+def test_a_stream_whose_sum_is_wrong_leaves_no_trace(story):
+    async def told(gate):
+        await with_object(gate)
+        wrong = {"content-md5": base64.b64encode(b"0" * 16).decode(), "content-length": "5"}
+        response = await gate.ask("PUT", "/bkt/new", slowly(b"he", b"llo"), headers=wrong, payload="UNSIGNED-PAYLOAD")
+        assert await code(response) == (400, "BadDigest")
+        assert (await gate.ask("HEAD", "/bkt/new")).status == 404
+
+    story(told)
+
+
+def test_a_body_that_is_not_the_signed_one_is_refused(story):
+    async def told(gate):
+        await with_object(gate)
+        response = await gate.ask("PUT", "/bkt/k", b"other", payload="0" * 64)
+        assert await code(response) == (400, "XAmzContentSHA256Mismatch")
+
+    story(told)
+
+
+def test_a_write_without_a_length_is_refused(story):
+    async def told(gate):
+        await with_object(gate)
+        assert await code(await gate.ask("PUT", "/bkt/k", slowly(b"x"), payload="UNSIGNED-PAYLOAD")) == (411, "MissingContentLength")
+
+    story(told)
+
+
+def test_a_document_that_is_too_large_is_refused(story):
+    async def told(gate):
+        await with_object(gate)
+        response = await gate.ask("PUT", "/bkt?tagging", b"<Tagging>" + b" " * (3 * 1024 * 1024))
+        assert await code(response) == (400, "MaxMessageLengthExceeded")
+
+    story(told)
+
+
+def test_head_has_the_length_of_get_and_no_body(story):
+    async def told(gate):
+        await with_object(gate)
+        response = await gate.ask("HEAD", "/bkt/k")
+        assert (response.status, response.headers["content-length"], response.body.length) == (200, "5", 0)
+        missing = await gate.ask("HEAD", "/bkt/none")
+        assert (missing.status, missing.body.length) == (404, 0)
+
+    story(told)
+
+
+def test_every_answer_has_its_request_id(story):
+    async def told(gate):
+        await with_object(gate)
+        good, bad = await gate.ask("GET", "/bkt/k"), await gate.ask("GET", "/bkt/none")
+        assert good.headers["x-amz-request-id"] != bad.headers["x-amz-request-id"]
+        assert between(await text(bad), "RequestId") == bad.headers["x-amz-request-id"]
+        assert [event["request_id"] for event in gate.events()[-2:]] == [good.headers["x-amz-request-id"], bad.headers["x-amz-request-id"]]
+
+    story(told)
+
+
+# -- the log
+
+
+def test_a_refusal_is_logged_with_the_statement_that_decided(story):
+    async def told(gate):
+        await with_object(gate)
+        gate.laws.buckets["bkt"] = guard(statement("Deny", "s3:GetObject", "arn:aws:s3:::bkt/k"), source="bucket policy of bkt")
+        ada = await gate.user("ada", {"Effect": "Allow", "Action": "s3:*", "Resource": "*"})
+        assert (await gate.ask("GET", "/bkt/k", by=ada)).status == 403
+        event = gate.events()[-1]
+        assert (event["operation"], event["bucket"], event["key"], event["status"], event["error"]) == ("GetObject", "bkt", "k", 403, "AccessDenied")
+        assert event["caller"] == f"arn:aws:iam::{ACCOUNT}:user/ada"
+        (decided,) = event["decided"]
+        assert (decided["outcome"], decided["statement"]) == ("ExplicitlyDenied", 'bucket policy of bkt, statement "DenyIt"')
+
+    story(told)
+
+
+def test_no_secret_and_no_token_is_ever_in_the_log(story):
+    async def told(gate):
+        await with_object(gate)
+        ada = await gate.user("ada", {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"})
+        told = await text(await gate.query("Action=GetSessionToken&Version=2011-06-15", "sts", by=ada))
+        lent = Credentials(between(told, "AccessKeyId"), between(told, "SecretAccessKey"), between(told, "SessionToken"))
+        assert (await gate.ask("GET", "/bkt/k", by=lent)).status == 200
+        assert (await gate.ask("PUT", "/bkt/k", b"no", by=lent)).status == 403
+        assert (await gate.ask("GET", "/bkt/k", by=replace(lent, secret="wrong"))).status == 403
+        assert (await gate.ask("GET", "/bkt/k", by=replace(lent, token=lent.token[:-8] + "AAAAAAA="))).status == 400
+        target = presign.presign(Request("GET", "/bkt/k", {"host": PLAIN}), lent, region="us-east-1", now=gate.clock.now(), expires_s=60)
+        assert (await gate.ask("GET", target, how="")).status == 200
+        gate.events()
+        log = gate.log.read_text()
+        assert len(log.splitlines()) > 8
+        for secret in (gate.root.secret, ada.secret, lent.secret, lent.token, lent.token[:40]):
+            assert secret not in log
+
+    story(told)
+
+
+def test_an_error_of_our_own_is_logged_with_its_trace_and_the_client_learns_nothing(story):
+    async def told(gate):
+        await with_object(gate)
+
+        async def broken(call, **members):
+            raise ZeroDivisionError("the secret sauce")
+
+        part = gate.gateway.slices["s3"]
+        gate.gateway.slices = {**gate.gateway.slices, "s3": replace(part, operations={**part.operations, "GetObject": broken})}
+        response = await gate.ask("GET", "/bkt/k")
+        told = await text(response)
+        assert (response.status, between(told, "Code")) == (500, "InternalError")
+        assert "sauce" not in told
+        assert "ZeroDivisionError: the secret sauce" in gate.events()[-1]["trace"]
+
+    story(told)
+
+
+def test_requests_and_bytes_are_counted(story):
+    async def told(gate):
+        await with_object(gate)
+        await gate.ask("GET", "/bkt/k")
+        page = gate.metrics.text().decode()
+        assert 'atoll_requests_total{operation="GetObject",process="us-east-1",service="s3",status="200"} 1.0' in page
+        assert 'atoll_bytes_total{direction="in",process="us-east-1"} 5.0' in page
+
+    story(told)
+
+
+# -- what another process vouches for
+
+
+def onward(**more):
+    return Onward("192.0.2.9", True, place="tokyo", request_id="E1", **more)
+
+
+def test_a_caller_that_the_entry_vouches_for_needs_no_signature(story):
+    async def told(gate):
+        await with_object(gate)
+        vouched = onward(caller=ROOT, proof=Proof("REST-HEADER", "AWS4-ECDSA-P256-SHA256"), access_point=POINT, access_point_account=ACCOUNT, bucket="bkt")
+        gate.laws.buckets["bkt"], gate.laws.points[POINT] = guard(), guard()
+        response = await gate.ask("GET", "/k", how="", onward=vouched, host="mabc.mrap.accesspoint.s3-global.amazonaws.com")
+        assert await text(response) == "hello"
+        event = gate.events()[-1]
+        assert (event["place"], event["entry_request_id"], event["access_point"], event["bucket"]) == ("tokyo", "E1", POINT, "bkt")
+
+    story(told)
+
+
+def test_the_region_judges_the_original_caller_by_its_own_policies(story):
+    async def told(gate):
+        await with_object(gate)
+        gate.laws.buckets["bkt"], gate.laws.points[POINT] = guard(), guard()
+        vouched = onward(caller=Caller("user", ACCOUNT, "arn", "AIDX", "nobody"), access_point=POINT, access_point_account=ACCOUNT, bucket="bkt")
+        assert await code(await gate.ask("GET", "/k", how="", onward=vouched)) == (403, "AccessDenied")
+
+    story(told)
+
+
+def test_an_access_point_takes_only_what_access_points_take(story):
+    async def told(gate):
+        await with_object(gate)
+        vouched = onward(caller=ROOT, access_point=POINT, access_point_account=ACCOUNT, bucket="bkt")
+        assert await code(await gate.ask("GET", "/?policy", how="", onward=vouched)) == (405, "MethodNotAllowed")
+
+    story(told)
+
+
+def test_an_envelope_without_a_caller_does_not_replace_the_signature(story):
+    async def told(gate):
+        await with_object(gate)
+        gate.laws.buckets["bkt"] = guard()
+        assert await code(await gate.ask("GET", "/bkt/k", how="", onward=onward())) == (403, "AccessDenied")
+        assert (await gate.ask("GET", "/bkt/k", onward=onward())).status == 200
+
+    story(told)
+
+
+def test_a_replica_comes_in_under_an_envelope_only(story):
+    async def told(gate):
+        await with_object(gate)
+        sender = onward(caller=ROOT, replica=True)
+        facts = Facts(version="v1", size=5, etag="5d41402abc4b2a76b9719d911017c592", stamp=Stamp(1, "eu-west-1", "v1"), modified_ms=1)
+        headers, body = replica_form.written(facts, Body.of(b"hello"))
+        response = await gate.ask("PUT", "/bkt/r", body, how="", onward=sender, headers=headers)
+        assert response.status == 200
+        stored = await gate.world.store.head(Key("bkt", "r"))
+        assert (stored.version, stored.replica) == ("v1", True)
+        assert gate.events()[-1]["operation"] == "ReplicateObject"
+
+    story(told)
+
+
+# -- tags in conditions, and the pace
+
+
+async def tag(gate, value):
+    document = b"<Tagging><TagSet><Tag><Key>open</Key><Value>" + value + b"</Value></Tag></TagSet></Tagging>"
+    sums = {"content-md5": base64.b64encode(hashlib.md5(document).digest()).decode()}
+    assert (await gate.ask("PUT", "/bkt/k?tagging", document, headers=sums)).status == 200
+
+
+def test_tags_are_read_only_when_a_policy_can_ask_for_them(story):
+    async def told(gate):
+        await with_object(gate)
+        await tag(gate, b"yes")
+        gate.laws.buckets["bkt"] = guard()
+        plain = await gate.user("plain", {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"})
+        await gate.ask("GET", "/bkt/k", by=plain)
+        assert gate.laws.tag_reads == 0
+        asks = {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*", "Condition": {"StringEquals": {"s3:ExistingObjectTag/open": "yes"}}}
+        careful = await gate.user("careful", asks)
+        assert (await gate.ask("GET", "/bkt/k", by=careful)).status == 200
+        await tag(gate, b"no")
+        assert (await gate.ask("GET", "/bkt/k", by=careful)).status == 403
+        assert gate.laws.tag_reads == 2
+
+    story(told)
+
+
+def test_a_read_in_profile_aws_takes_as_long_as_was_drawn(story):
+    async def told(gate):
+        await with_object(gate)
+        gate.pace.set(PaceSettings({"single": PathPace(3.0, 0.0, 0.0)}))
+        before = gate.clock.monotonic()
+        await gate.ask("GET", "/bkt/k", arrived=before)
+        assert gate.clock.monotonic() - before == pytest.approx(0.0200855, rel=1e-4)
+
+    story(told)

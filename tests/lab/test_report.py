@@ -1,0 +1,78 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from atoll.lab.report import html
+
+VOID = {"meta", "br", "line", "circle", "path", "polyline"}
+
+
+class Tags(HTMLParser):
+    """Checks that every element is closed in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.seen = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.open += [] if tag == "meta" else [tag]
+
+    def handle_endtag(self, tag):
+        self.wrong += [] if self.open and self.open.pop() == tag else [tag]
+
+
+@pytest.fixture(params=["aws", "native"])
+def page(request, told, samples, links):
+    return html(told(request.param), samples, links)
+
+
+def test_it_asks_the_network_for_nothing(page):
+    assert not re.search(r"https?:|<script|@import|url\(|<link |src=", page)
+
+
+def test_every_element_is_closed(page):
+    tags = Tags()
+    tags.feed(page)
+    assert (tags.wrong, tags.open) == ([], [])
+
+
+def test_there_is_a_distribution_for_each_place_and_a_map(page):
+    assert page.count("<figure>") == 4
+    assert page.count("<svg") == 5
+
+
+def test_all_places_and_links_are_named(page):
+    for name in ("us-east-1", "us-west-2", "eu-central-1", "ap-northeast-1", "146.4", "61.2"):
+        assert name in page
+
+
+def test_the_instrument_the_seed_and_the_machine_are_named(page):
+    assert "delay wrapper" in page
+    assert "profile, seed" in page
+    assert "CPUs, Python" in page
+
+
+def test_published_figures_and_deviations_stand_beside(page):
+    assert "<td>173.6</td>" in page
+    assert "<td>-42.4 %</td>" in page
+
+
+def test_fitted_and_predicted_cells_are_told_apart(told, samples, links):
+    page = html(told("aws"), samples, links)
+    assert page.count("<td>predicted</td>") == 2
+    assert page.count("<td>fitted</td>") == 6
+
+
+def test_the_overheads_are_told_in_profile_aws(told, samples, links):
+    assert "4.50 ms in us-east-1" in html(told("aws"), samples, links)
+
+
+def test_it_reads_in_light_and_dark(page):
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_what_comes_from_outside_is_escaped(told, samples, links):
+    page = html(told("native") | {"commit": "<b>&"}, samples, links)
+    assert "&lt;b&gt;&amp;" in page

@@ -1,0 +1,21 @@
+import pytest
+
+from atoll.services.s3control.control import OPERATIONS
+from atoll.wire.coverage import coverage
+
+POINT_OPERATIONS = [row for row in coverage("s3control", OPERATIONS) if "MultiRegionAccessPoint" in row.operation]
+
+
+def test_all_ten_operations_of_access_points_are_there():
+    assert {row.operation for row in POINT_OPERATIONS if row.built} == set(OPERATIONS)
+    assert len(OPERATIONS) == len(POINT_OPERATIONS) == 10
+
+
+@pytest.mark.parametrize("row", POINT_OPERATIONS, ids=lambda row: row.operation)
+def test_no_member_of_theirs_is_refused(row):
+    assert row.refused == ()
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_an_operation_is_called_as_aws_calls_it(name):
+    assert OPERATIONS[name].__name__ == name

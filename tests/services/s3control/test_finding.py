@@ -1,0 +1,65 @@
+import asyncio
+
+import pytest
+
+from atoll.domain.arn import access_point_arn
+from services.s3control.points_world import ACCOUNT, OTHER
+
+READS = [
+    ("GetMultiRegionAccessPoint", {"Name": "demo"}),
+    ("GetMultiRegionAccessPointPolicy", {"Name": "demo"}),
+    ("GetMultiRegionAccessPointPolicyStatus", {"Name": "demo"}),
+    ("GetMultiRegionAccessPointRoutes", {"Mrap": access_point_arn(ACCOUNT, "mfzwi23gnjvgw.mrap")}),
+    ("SubmitMultiRegionAccessPointRoutes", {"Mrap": access_point_arn(ACCOUNT, "mfzwi23gnjvgw.mrap"), "RouteUpdates": []}),
+]
+CHANGES = [
+    ("CreateMultiRegionAccessPoint", {"ClientToken": "t", "Details": {"Name": "demo", "Regions": [{"Bucket": "demo-us-east-1"}]}}),
+    ("DeleteMultiRegionAccessPoint", {"ClientToken": "t", "Details": {"Name": "demo"}}),
+    ("PutMultiRegionAccessPointPolicy", {"ClientToken": "t", "Details": {"Name": "demo", "Policy": "{}"}}),
+    ("DescribeMultiRegionAccessPointOperation", {"RequestTokenARN": "arn"}),
+    ("ListMultiRegionAccessPoints", {}),
+]
+
+
+@pytest.mark.parametrize(("operation", "members"), READS)
+def test_a_point_that_is_not_there_is_404(world, operation, members):
+    error = asyncio.run(world.refusal(operation, **members))
+    assert (error.code, error.status) == ("NoSuchMultiRegionAccessPoint", 404)
+
+
+@pytest.mark.parametrize(("operation", "members"), READS + CHANGES)
+def test_another_account_is_refused(world, operation, members):
+    error = asyncio.run(world.refusal(operation, **members, AccountId=OTHER))
+    assert (error.code, error.status) == ("AccessDenied", 403)
+
+
+@pytest.mark.parametrize(("operation", "members"), READS + CHANGES)
+def test_the_wrong_region_is_a_redirect_without_an_endpoint_where_compat_is_strict(make, operation, members):
+    error = asyncio.run(make(compat="strict").refusal(operation, "eu-central-1", **members))
+    assert (error.code, error.status, error.details, error.headers) == ("PermanentRedirect", 301, {}, {})
+
+
+@pytest.mark.parametrize(("compat", "scope"), [("strict", "us-west-2"), ("lenient", "eu-central-1")])
+def test_the_right_region_answers_and_every_region_where_compat_is_lenient(make, compat, scope):
+    answer = asyncio.run(make(compat=compat).ask("ListMultiRegionAccessPoints", scope))
+    assert answer.members == {"AccessPoints": []}
+
+
+@pytest.mark.parametrize("operation", ["GetMultiRegionAccessPointRoutes", "SubmitMultiRegionAccessPointRoutes"])
+@pytest.mark.parametrize("what", ["demo", "alias", "", "random text", "arn:aws:s3:::bucket"])
+def test_routes_are_asked_for_by_arn_alone(world, operation, what):
+    async def conversation():
+        point = await world.made()
+        members = {"RouteUpdates": [{"Region": "us-east-1", "TrafficDialPercentage": 0}]} if operation.startswith("Submit") else {}
+        return await world.refusal(operation, Mrap=point.alias if what == "alias" else what, **members)
+
+    error = asyncio.run(conversation())
+    assert (error.code, error.status) == ("InvalidRequest", 400)
+
+
+def test_the_alias_of_a_point_under_another_account_is_not_found(world):
+    async def conversation():
+        point = await world.made()
+        return await world.refusal("GetMultiRegionAccessPointRoutes", Mrap=access_point_arn(OTHER, point.alias))
+
+    assert asyncio.run(conversation()).code == "NoSuchMultiRegionAccessPoint"

@@ -1,0 +1,108 @@
+import asyncio
+import json
+
+import pytest
+
+from atoll.rules.policy.public import PublicAccess
+from services.s3control.points_world import ACCOUNT, OTHER, REGIONS
+
+
+async def with_policy(world, **details):
+    point = await world.made(**details)
+    statement = {"Effect": "Allow", "Principal": {"AWS": OTHER}, "Action": "s3:GetObject", "Resource": f"{point.arn}/object/*"}
+    await world.put_policy(json.dumps({"Version": "2012-10-17", "Statement": statement}))
+    world.clock.advance(1)
+    await world.settle()
+    return world.point()
+
+
+def test_a_point_is_found_by_its_alias_and_by_its_arn(world):
+    point = asyncio.run(world.made())
+    assert world.points.by_alias(point.alias) is point
+    assert world.points.by_arn(point.arn) is point
+    assert point.arn == f"arn:aws:s3::{ACCOUNT}:accesspoint/{point.alias}"
+
+
+def test_a_point_offers_what_the_data_plane_asks_for(world):
+    point = asyncio.run(world.made())
+    assert (point.account, point.serving) == (ACCOUNT, True)
+    assert point.members == {region: f"demo-{region}" for region in REGIONS}
+    assert point.dials == dict.fromkeys(REGIONS, 100)
+
+
+@pytest.mark.parametrize("alias", ["", "demo", "mfzwi23gnjvgw.mrap"])
+def test_nothing_else_is_an_alias(world, alias):
+    asyncio.run(world.made())
+    assert world.points.by_alias(alias) is None
+
+
+@pytest.mark.parametrize("arn", ["", "demo", "arn:aws:s3:::bucket", f"arn:aws:s3::{ACCOUNT}:accesspoint/demo"])
+def test_nothing_else_is_an_arn(world, arn):
+    asyncio.run(world.made())
+    assert world.points.by_arn(arn) is None
+    assert world.points.guard(arn) is None
+
+
+def test_a_point_of_that_alias_under_another_account_is_not_ours(world):
+    point = asyncio.run(world.made())
+    assert world.points.by_arn(point.arn.replace(ACCOUNT, OTHER)) is None
+
+
+def test_a_bucket_is_attached_from_create_until_the_point_is_gone(world):
+    async def conversation():
+        told = [world.points.attached("demo-us-east-1")]
+        await world.create(regions=("us-east-1",))
+        told.append(world.points.attached("demo-us-east-1"))
+        world.clock.advance(1)
+        await world.settle()
+        await world.delete()
+        told.append(world.points.attached("demo-us-east-1"))
+        world.clock.advance(1)
+        await world.settle()
+        return [*told, world.points.attached("demo-us-east-1")]
+
+    assert asyncio.run(conversation()) == [False, True, True, False]
+    assert not world.points.attached("demo-eu-central-1")
+
+
+def test_the_guard_is_the_owner_the_established_policy_and_the_block(world):
+    point = asyncio.run(with_policy(world, PublicAccessBlock={"RestrictPublicBuckets": True}))
+    account, policy, blocks = world.points.guard(point.arn)
+    assert account == ACCOUNT
+    assert policy.source == "access point policy of demo"
+    assert policy.policy.statements[0].principal.accounts == {OTHER}
+    assert blocks == PublicAccess(restrict_public_buckets=True)
+
+
+def test_the_guard_is_the_same_object_until_the_record_changes(world):
+    point = asyncio.run(with_policy(world))
+    first = world.points.guard(point.arn)
+    assert world.points.guard(point.arn) is first
+    asyncio.run(world.routes({"Region": "us-east-1", "TrafficDialPercentage": 0}))
+    assert world.points.guard(point.arn) is not first
+
+
+def test_a_point_that_does_not_serve_guards_nothing(world):
+    async def conversation():
+        await world.create()
+        told = [world.points.guard(world.point().arn)]
+        world.clock.advance(1)
+        await world.settle()
+        await world.delete()
+        return [*told, world.points.guard(world.point().arn)]
+
+    assert asyncio.run(conversation()) == [None, None]
+
+
+def test_a_guard_that_was_kept_goes_with_its_point(world):
+    async def conversation():
+        point = await with_policy(world)
+        told = [world.points.guard(point.arn) is not None]
+        await world.delete()
+        told.append(world.points.guard(point.arn) is not None)
+        world.clock.advance(1)
+        await world.settle()
+        await world.made()
+        return [*told, world.points.guard(point.arn) is not None, world.points.guard(world.point().arn)]
+
+    assert asyncio.run(conversation()) == [True, False, False, (ACCOUNT, None, PublicAccess(True, True, True, True))]
