@@ -1,7 +1,6 @@
 """A world that spans machines, for tests: each place its own process, folder and bundle, entered by unmodified boto3."""
 
 import json
-import os
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ class Machines:
         self.world = folder / "world.toml"
         self.world.write_text(world_text())
         self.running: dict[str, subprocess.Popen[str]] = {}
+        self._settings: dict[str, dict[str, str]] = {}
 
     def atoll(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([*ATOLL, *arguments], capture_output=True, text=True, timeout=60)
@@ -64,7 +64,10 @@ class Machines:
         return child.wait(timeout=30)
 
     def settings(self, place: str) -> dict[str, str]:
-        return json.loads(self.atoll("env", "--home", str(self.data(place)), "--json").stdout)
+        """What `atoll env` says on the machine of a place; it stays as long as the world does."""
+        if place not in self._settings:
+            self._settings[place] = json.loads(self.atoll("env", "--home", str(self.data(place)), "--json").stdout)
+        return self._settings[place]
 
     def account(self) -> str:
         return json.loads((self.data("us-east-1") / "run.json").read_text())["account"]

@@ -17,7 +17,7 @@ LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 PURE_ROOMS = {"domain", "rules", "wire"}
 IMPURE = {"asyncio", "socket", "ssl", "time", "random", "os", "sqlite3", "threading", "subprocess", "secrets"}
 IMPURE_CALLS = {"now", "utcnow", "today", "uuid4", "uuid1", "open"}
-BANNED_WORDS = re.compile(r"(^|_)(manager|helper|helpers|util|utils|misc|common|stuff|handler2)(_|$)", re.IGNORECASE)
+BANNED_WORDS = re.compile(r"(^|_)(manager|helper|helpers|util|utils|misc|stuff|handler2)(_|$)", re.IGNORECASE)
 LONG_FUNCTION, LONG_FILE = 60, 400  # notes, not failures (STYLE: a compass, not a fence)
 
 

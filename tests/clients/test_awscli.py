@@ -2,6 +2,8 @@
 
 import json
 
+from clients.ground import until
+
 BUCKET = "walk-us-east-1"
 
 
@@ -66,8 +68,6 @@ def test_access_points_are_made_polled_steered_and_deleted(world):
     details = json.dumps({"Name": "steered", "Regions": [{"Bucket": BUCKET}, {"Bucket": "walk-eu-central-1"}]})
     control = ("aws", "s3control", "--region", "us-west-2")
     made = json.loads(world.ok(*control, "create-multi-region-access-point", "--account-id", world.account, "--client-token", "steer", "--details", details))
-    from clients.ground import until
-
     def described():
         return json.loads(world.ok(*control, "describe-multi-region-access-point-operation", "--account-id", world.account, "--request-token-arn", made["RequestTokenARN"]))
 

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import subprocess
 
 import pytest
 
@@ -36,8 +37,6 @@ def test_a_presigned_url_reads_and_a_touched_one_does_not(world, version, mark):
 
 
 def test_the_proxy_and_the_ca_may_stand_on_the_command_line(world):
-    import subprocess
-
     url = presigned(world)
     done = subprocess.run(["curl", "-sSf", "-x", f"http://127.0.0.1:{world.port()}", "--cacert", str(world.ca), url], env=world.env, capture_output=True, text=True, timeout=20, check=True)
     assert done.stdout == "us-east-1"
@@ -69,8 +68,9 @@ def test_plain_http_to_a_foreign_name_stays_in_the_world(world):
     assert "<Code>AccessDenied</Code>" in body(world)
 
 
-def test_a_service_of_aws_that_is_not_built_says_so(world):
-    assert status(world, "https://lambda.us-east-1.amazonaws.com/2015-03-31/functions/") == "501"
+@pytest.mark.parametrize("region", ["us-east-1", "eu-west-3"])
+def test_a_service_of_aws_that_is_not_built_says_so_for_any_region(world, region):
+    assert status(world, f"https://lambda.{region}.amazonaws.com/2015-03-31/functions/") == "501"
     assert "lambda" in body(world)
 
 

@@ -29,7 +29,5 @@ def test_access_points_are_made_and_steered(world):
     assert told["dials"] == {"walk-us-east-1": 0, "walk-eu-central-1": 100}
 
 
-def test_without_the_preload_the_sdk_does_not_find_the_world(world):
-    """Why the preload exists: the SDK brings an agent of its own and reads no proxy variable."""
-    told = world.refused("node", NODE / "objects.mjs", "walk-us-east-1", "js/astray", timeout=40)
-    assert "js/astray" not in told or "Error" in told
+def test_the_ca_of_the_shell_does_not_get_in(world):
+    assert node(world, "objects.mjs", "walk-us-east-1", "js/rubbish", NODE_EXTRA_CA_CERTS="/etc/hostname", SSL_CERT_FILE="/etc/hostname")["put"] == 200

@@ -297,6 +297,13 @@ def test_path_style_and_an_alias_for_a_bucket_are_served_when_lenient(tokyo):
         assert (asked.target, asked.onward.bucket) == ("/folder/k?x=1", "demo-ap")
 
 
+def test_a_key_that_is_named_like_a_page_of_ours_is_a_key(tokyo):
+    place = tokyo()
+    place.ask("GET", f"/{ALIAS}/_atoll/health", "127.0.0.1", how="v4")
+    (asked,) = place.regions["ap-northeast-1"].asked
+    assert (asked.target, asked.onward.place) == ("/_atoll/health", "tokyo")
+
+
 def test_path_style_is_not_an_access_point_when_strict(tokyo):
     place = tokyo(compat="strict")
     assert asyncio.run(code(place.ask("GET", f"/{ALIAS}/k", PATH_HOST, how="v4"))) == (404, "NoSuchMultiRegionAccessPoint")

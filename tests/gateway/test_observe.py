@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from atoll.domain.call import Onward
+from atoll.domain.call import Caller, Onward
 from atoll.domain.message import Body, Request, Response
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.observe import HEALTH, METRICS, Observed
@@ -64,3 +64,11 @@ def test_an_action_is_for_processes_of_this_world():
 def test_an_action_without_an_envelope_or_a_post_is_none(method, onward):
     response, heard = ask(ACTION, method=method, onward=onward)
     assert (response.status, heard) == (404, [])
+
+
+@pytest.mark.parametrize("path", [ACTION, HEALTH])
+def test_what_a_place_carries_for_a_client_is_never_an_action_nor_a_page(path):
+    """Path style through an access point leaves the key alone in the path: /ALIAS/_atoll/do."""
+    carried = Onward("192.0.2.4", True, place="tokyo", caller=Caller("user", "111122223333"), access_point="arn", bucket="demo")
+    response, heard = ask(path, method="POST", body=b"x", onward=carried)
+    assert (response.status, heard) == (299, [])

@@ -88,6 +88,15 @@ def test_a_parameter_that_the_operation_does_not_take_is_refused_by_its_name(sto
     story(told)
 
 
+def test_a_parameter_of_the_query_protocol_that_is_not_taken_is_refused_by_its_name(story):
+    async def told(gate):
+        response = await gate.query("Action=GetSessionToken&Version=2011-06-15&SerialNumber=m", "sts")
+        assert response.status == 501
+        assert "SerialNumber of GetSessionToken" in await text(response)
+
+    story(told)
+
+
 def test_a_scope_of_another_region_is_malformed_and_the_right_one_is_told(story):
     async def told(gate):
         await with_object(gate)

@@ -6,7 +6,16 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from atoll.net.certificates import KEY_FILE, Leaves, create_ca, issue, load_ca, node_certificate
+from atoll.net.certificates import (
+    KEY_FILE,
+    Leaves,
+    authority_under,
+    create_ca,
+    issue,
+    load_ca,
+    node_authority,
+    node_certificate,
+)
 
 NOW = 1_800_000_000.0
 DAY = 86400
@@ -91,3 +100,45 @@ def test_a_leaf_is_made_anew_before_it_ends(ca):
     assert leaves.context_for("a") is first
     now[0] += 2 * DAY
     assert leaves.context_for("a") is not first
+
+
+# -- the authority of one node
+
+
+def under(ca, now=NOW):
+    made = node_authority(ca, "Atoll tokyo", dns=("amazonaws.com", "localhost"), addresses=("127.0.0.0/8", "10.0.0.1"), now=now)
+    return authority_under(ca.path, made)
+
+
+def verified(ca, tmp_path, identity, purpose="sslserver"):
+    """What openssl says of a leaf that is sent with its chain."""
+    path = tmp_path / "chain.pem"
+    path.write_bytes(identity.certificate)
+    command = ["openssl", "verify", "-x509_strict", "-purpose", purpose, "-attime", str(int(NOW)), "-CAfile", str(ca.path),
+               "-untrusted", str(path), str(path)]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "OK" if done.returncode == 0 else done.stderr
+
+
+@pytest.mark.parametrize("name", ["a.b.s3.amazonaws.com", "localhost", "127.0.0.1", "10.0.0.1"])
+def test_a_node_vouches_for_the_names_that_it_serves(ca, tmp_path, name):
+    assert verified(ca, tmp_path, issue(under(ca), name, now=NOW)) == "OK"
+
+
+@pytest.mark.parametrize("name", ["example.com", "amazonaws.com.evil.org", "tokyo.node.atoll.internal", "10.0.0.2"])
+def test_nobody_believes_a_node_about_other_names(ca, tmp_path, name):
+    assert "permitted subtree violation" in verified(ca, tmp_path, issue(under(ca), name, now=NOW))
+
+
+def test_a_node_cannot_make_a_certificate_with_which_one_calls_nodes(ca, tmp_path):
+    assert verified(ca, tmp_path, issue(under(ca), "a.amazonaws.com", now=NOW, client=True), "sslclient") != "OK"
+    assert verified(ca, tmp_path, node_certificate(ca, "tokyo.node.atoll.internal", now=NOW), "sslclient") == "OK"
+
+
+def test_under_a_node_there_is_no_other_authority(ca):
+    with pytest.raises(ValueError, match="made for one machine"):
+        under(under(ca))
+
+
+def test_the_name_of_an_authority_may_be_long(tmp_path):
+    assert create_ca(tmp_path, name="Atoll " + "x" * 100, now=NOW).certificate

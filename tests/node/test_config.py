@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.node.config import WorldError, builtin_text, load, parse
+from atoll.node.config import Listener, WorldError, builtin_text, load, parse
 
 
 def test_the_built_in_world_has_the_four_measured_regions_and_three_cities():
@@ -45,3 +45,25 @@ def test_a_world_without_places_is_refused():
 
 def test_the_printed_built_in_world_can_be_read_again():
     assert parse(builtin_text(), "copy") == load(None)
+
+
+PLACE = '[places.us-east-1]\nkind = "region"\nat = [38.9, -77.4]\n'
+
+
+def test_a_place_may_say_where_it_is_reached():
+    world = parse(f'state = "us-east-1"\n{PLACE}address = "s3.example.org:4566"\nnode = "[2001:db8::1]:4600"\n', "w.toml")
+    place = world.by_name["us-east-1"]
+    assert (place.address, place.node, world.state) == (Listener("s3.example.org", 4566), Listener("2001:db8::1", 4600), "us-east-1")
+    assert (str(place.address), str(place.node)) == ("s3.example.org:4566", "[2001:db8::1]:4600")
+
+
+@pytest.mark.parametrize("text", ['"host"', '":80"', '"host:0"', '"host:65536"', '"2001:db8::1:80"', "80", '"http://host:80"'])
+def test_what_is_no_host_and_port_is_refused(text):
+    with pytest.raises(WorldError, match='expected "HOST:PORT"'):
+        parse(f"{PLACE}node = {text}\n", "w.toml")
+
+
+@pytest.mark.parametrize("state", ['"tokyo"', '"london"', "3"])
+def test_only_a_region_of_the_world_holds_the_state(state):
+    with pytest.raises(WorldError, match="is no region of this world"):
+        parse(f'state = {state}\n{PLACE}[places.london]\nkind = "city"\nat = [51.5, -0.1]\n', "w.toml")

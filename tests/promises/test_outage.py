@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+
 from worlds import replicated_pair, running_world
 
 pytestmark = pytest.mark.xdist_group("world-outage")

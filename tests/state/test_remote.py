@@ -307,6 +307,23 @@ def test_a_copy_that_was_away_for_long_reads_everything_again(world):
     asyncio.run(main())
 
 
+def test_a_copy_can_take_over_as_the_holder(world):
+    async def main():
+        await world.copy.change(put("kept"))
+        await world.copy.change(put("gone"))
+        await world.copy.change(lambda change: change.delete(THINGS, "gone"))
+        heir = State.open(world.folder / "copy.db")
+        world.line.offer = Offer(heir, world.folder / "copy.db")
+        third = world.opened("third")
+        await third.change(put("new"))
+        assert [key for key, _ in third.items(THINGS)] == [key for key, _ in heir.items(THINGS)] == ["kept", "new"]
+        assert third.version == heir.version > world.holder.version
+        for each in (third, world.line.offer, heir):
+            each.close()
+
+    asyncio.run(main())
+
+
 def test_without_a_copy_and_without_the_holder_there_is_no_joining(world):
     async def main():
         world.line.cut = True

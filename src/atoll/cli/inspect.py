@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    data: Annotated[Optional[Path], typer.Option("--data", help="One store's folder (default: every store of the world).")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="One store's folder (default: every store of the world).")] = None,
     as_json: Annotated[bool, typer.Option("--json")] = False,
     home: HomeOption = None,
 ) -> None:

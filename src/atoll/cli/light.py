@@ -65,7 +65,7 @@ def run_in_place(arguments: Sequence[str]) -> int:
         say(f"{command[0]} is not on the PATH")
         return NOT_FOUND
     sys.stdout.flush()
-    os.execve(program, command, environment)
+    return os.execve(program, command, environment)  # noqa: S606 - becoming the command is the point
 
 
 def env(arguments: Sequence[str]) -> int:
@@ -95,7 +95,10 @@ def status(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     home = Home.at(os.environ, given.home)
     _run_of(home)
-    told = ask(home.socket, {"do": "status"})
+    try:
+        told = ask(home.socket, {"do": "status"})
+    except NotRunning as error:
+        raise NotRunning(f"the world in {home.root} is not up ({error}); start it with `atoll up`") from error
     sys.stdout.write((json.dumps(told, indent=1) if given.json else _table(told)) + "\n")
     return OK if all(place["state"] == "ready" for place in told["places"]) else FAILED
 

@@ -9,8 +9,9 @@ import socket
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,8 +25,8 @@ from atoll.node.supervisor import NotRunning, ask
 
 READY_TIMEOUT_S = 30.0
 
-HomeOption = Annotated[Optional[str], typer.Option("--home", help="The world's folder (default: $ATOLL_HOME, else ~/.atoll).")]
-PlaceOption = Annotated[Optional[str], typer.Option("--place", help="Only this place's process.")]
+HomeOption = Annotated[str | None, typer.Option("--home", help="The world's folder (default: $ATOLL_HOME, else ~/.atoll).")]
+PlaceOption = Annotated[str | None, typer.Option("--place", help="Only this place's process.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,11 +38,11 @@ def register(app: typer.Typer) -> None:
 def up(
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return when every listener answers.")] = False,
     place: PlaceOption = None,
-    world: Annotated[Optional[Path], typer.Option("--world", help="A world file (default: the built-in world).")] = None,
-    data: Annotated[Optional[Path], typer.Option("--data", help="Keep objects here instead of in the world's folder.")] = None,
-    port: Annotated[Optional[int], typer.Option("--port", help="Insist on this first port (default: 4566 or a free block).")] = None,
-    profile: Annotated[Optional[str], typer.Option(help="native: as fast as we are; aws: as slow as AWS was measured.")] = None,
-    compat: Annotated[Optional[str], typer.Option(help="lenient or strict.")] = None,
+    world: Annotated[Path | None, typer.Option("--world", help="A world file (default: the built-in world).")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Keep objects here instead of in the world's folder.")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="Insist on this first port (default: 4566 or a free block).")] = None,
+    profile: Annotated[str | None, typer.Option(help="native: as fast as we are; aws: as slow as AWS was measured.")] = None,
+    compat: Annotated[str | None, typer.Option(help="lenient or strict.")] = None,
     home: HomeOption = None,
 ) -> None:
     """Start a world: a process per region and the entry, each place with its own port."""
@@ -137,8 +138,8 @@ def _daemon(home: Home, world: config.World, port: int | None, writable: int) ->
 
 
 def _supervise(home: Home, world: config.World, port: int | None, on_ready: Any, tell: Any = None) -> int:
+    from atoll.node import ports
     from atoll.node import world as node_world
-    from atoll.node.ports import PortTaken
 
     try:
         held = node_world.lock(home)
@@ -150,9 +151,16 @@ def _supervise(home: Home, world: config.World, port: int | None, on_ready: Any,
     try:
         node_world.warm()
         root = node_world.prepare(home)
-        plan = node_world.plan(home, world, root, port=port)
-        node_world.supervise(plan, root, lambda: on_ready(node_world.facts(plan, root)))
-    except (PortTaken, RuntimeError, OSError) as error:
+        with ExitStack() as choosing:
+            choosing.enter_context(ports.choosing())
+            plan = node_world.plan(home, world, root, port=port)
+
+            def ready() -> None:
+                choosing.close()
+                on_ready(node_world.facts(plan, root))
+
+            node_world.supervise(plan, root, ready)
+    except (ports.PortTaken, RuntimeError, OSError) as error:
         if tell is None:
             say(str(error))
         else:
@@ -224,7 +232,7 @@ def _steer(home: Home, request: dict[str, str], done: str) -> int:
 def connect(
     host: Annotated[str, typer.Argument(help="Where to.")],
     port: Annotated[int, typer.Argument(help="Which port there.")],
-    place: Annotated[Optional[str], typer.Option("--from", help="The place to stand in.")] = None,
+    place: Annotated[str | None, typer.Option("--from", help="The place to stand in.")] = None,
     home: HomeOption = None,
 ) -> None:
     """Join standard input and output to a connection over the emulated link, as ssh's ProxyCommand wants it."""

@@ -37,13 +37,20 @@ class Observed:
         self._health = health
 
     async def __call__(self, request: Request) -> Response:
-        if request.path.startswith("/_atoll/") and is_literal(without_port(request.headers.get("host", ""))):
+        if self._is_for_the_process(request):
             action = self._actions.get(request.path)
             if action is not None and request.method == "POST" and request.onward is not None:
                 told = await action(await request.body.read_small(ACTION_MAX_BYTES))
                 return Response(200, {"content-type": "application/json"}, Body.of(told))
             return self._answer(request.path)
         return await self._inner(request)
+
+    @staticmethod
+    def _is_for_the_process(request: Request) -> bool:
+        """Never what a place carries for a client: behind an alias a key may be called so, and a client is no process."""
+        if not request.path.startswith("/_atoll/") or (request.onward is not None and request.onward.place):
+            return False
+        return is_literal(without_port(request.headers.get("host", "")))
 
     def _answer(self, path: str) -> Response:
         if path == HEALTH:

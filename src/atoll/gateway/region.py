@@ -56,6 +56,10 @@ class Exchange:
     log: dict[str, Any] = field(default_factory=dict)
 
 
+async def _as_it_is(_version: int) -> None:
+    """For a control state that nobody else changes."""
+
+
 @dataclass(slots=True)
 class Gateway:
     """A region's Handler. `receive` takes replicas from other regions; `named_point` gives the ARN of the access point that
@@ -68,13 +72,13 @@ class Gateway:
     authority: Authority
     receive: Receive
     named_point: Callable[[Mapping[str, Any]], str]
-    catch_up: Callable[[int], Awaitable[None]]
     clock: Clock
     ids: RequestIds
     record: Recorder
     metrics: Metrics
     pace: Pace
     compat: str = "lenient"
+    catch_up: Callable[[int], Awaitable[None]] = _as_it_is
 
     async def __call__(self, request: Request) -> Response:
         x = self._begin(request)

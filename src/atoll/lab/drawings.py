@@ -94,11 +94,12 @@ class Line:
 
 
 MAP_WIDTH, MAP_HEIGHT = 960, 430
+TEXT_MARGIN = 24
 NORTH, SOUTH = 70.0, -5.0  # shown; extended when a place lies outside
 
 
 def map_of(places: Mapping[str, Point], lines: Sequence[Line], title: str) -> str:
-    """Places and links, equirectangular, with the Atlantic in the middle and the seam in Asia."""
+    """Places and links, equirectangular, the Atlantic in the middle and the seam in the Pacific."""
     south = min([SOUTH, *(point.latitude - 8 for point in places.values())])
     at = {name: _projected(point, south) for name, point in places.items()}
     parts = [*_graticule(south)]
@@ -128,14 +129,28 @@ def _graticule(south: float) -> Iterable[str]:
 
 
 def _link(line: Line, a: tuple[float, float], b: tuple[float, float], index: int) -> Iterable[str]:
-    """An arc that bows upward, the more the longer it is; its text sits on the arc, moved aside so that texts do not meet."""
+    """An arc the short way round; one that leaves the map on one side comes in again on the other."""
     (ax, ay), (bx, by) = a, b
-    bow = math.hypot(bx - ax, by - ay) * 0.22
-    mx, my = (ax + bx) / 2, max(10.0, (ay + by) / 2 - bow)
-    share = (0.5, 0.4, 0.6, 0.45, 0.55, 0.35)[index % 6]
+    around = math.copysign(MAP_WIDTH, ax - bx) if abs(ax - bx) > MAP_WIDTH / 2 else 0.0
+    arcs = [((ax, ay), (bx + around, by))]
+    if around:
+        arcs.append(((ax - around, ay), (bx, by)))
+    for start, end in arcs:
+        yield from _arc(line, start, end, SHARES[index % len(SHARES)])
+
+
+SHARES = (0.5, 0.42, 0.58, 0.46, 0.54, 0.38)  # where along its arc a link's text sits, so that texts do not meet
+
+
+def _arc(line: Line, a: tuple[float, float], b: tuple[float, float], share: float) -> Iterable[str]:
+    """It bows upward, the more the longer it is; what lies outside the map is cut off by the drawing's edge."""
+    (ax, ay), (bx, by) = a, b
+    mx, my = (ax + bx) / 2, max(10.0, (ay + by) / 2 - math.hypot(bx - ax, by - ay) * 0.22)
     tx, ty = (_bezier(start, middle, end, share) for start, middle, end in ((ax, mx, bx), (ay, my, by)))
-    yield f'<path class="{line.style}" d="M{ax},{ay} Q{mx:.1f},{my:.1f} {bx},{by}"/>'
-    yield f'<text class="link-text" x="{tx:.1f}" y="{ty - 4:.1f}" text-anchor="middle">{escape(line.text)}</text>'
+    yield f'<path class="{line.style}" d="M{ax:.1f},{ay} Q{mx:.1f},{my:.1f} {bx:.1f},{by}"/>'
+    if 0 <= tx <= MAP_WIDTH:
+        x = min(max(tx, TEXT_MARGIN), MAP_WIDTH - TEXT_MARGIN)
+        yield f'<text class="link-text" x="{x:.1f}" y="{ty - 4:.1f}" text-anchor="middle">{escape(line.text)}</text>'
 
 
 def _bezier(start: float, middle: float, end: float, share: float) -> float:

@@ -142,10 +142,13 @@ def machine() -> Json:
 
 
 def commit() -> str:
-    """The sources' git commit, else the package's version."""
+    """The sources' git commit; of an installed package, which may lie inside somebody's repository, the version."""
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return f"atoll {__version__}"
     try:
         told = subprocess.run(  # noqa: S603 - a fixed command
-            (shutil.which("git") or "git", "rev-parse", "HEAD"), cwd=Path(__file__).parent, capture_output=True, text=True, timeout=5, check=True
+            (shutil.which("git") or "git", "rev-parse", "HEAD"), cwd=root, capture_output=True, text=True, timeout=5, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return f"atoll {__version__}"

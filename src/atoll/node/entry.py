@@ -141,7 +141,7 @@ class Entrance:
         """The region whose process ends this tunnel; None when it ends here."""
         if host is None or host.is_global or is_literal(name):
             return None
-        if host.kind == "s3" and host.region and host.region not in self._shared.world.regions:
+        if host.kind in ("s3", "absent") and host.region and host.region not in self._shared.world.regions:
             return None
         service = {"s3": "s3", "absent": "s3"}.get(host.kind, host.kind)
         return self.front.region_for(Named(service, "/", host.bucket, virtual=bool(host.bucket), host=host), None)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import socket
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 FIRST_PORT = 4566  # what local-AWS tooling expects
-SEARCH_FROM, SEARCH_TO, SEARCH_STEP = 14566, 30000, 16
+SEARCH_FROM, SEARCH_TO, SEARCH_STEP = 14566, 20000, 16
+INNER_FROM, INNER_TO = 20000, 32000  # Linux: net.ipv4.ip_local_port_range begins at 32768
 
 
 class PortTaken(Exception):
@@ -69,14 +74,25 @@ def block(count: int, *, insist_on: int | None = None, before: Sequence[int] = (
 
 
 def free(count: int, before: Sequence[int] = ()) -> list[int]:
-    """`count` free ports anywhere, the ones from before where they are still free."""
+    """Ports that only this world's own processes use: the ones from before where they are still free, else a free block
+    below the range from which the kernel gives ports to outgoing connections, which could take them while a region is down."""
     if len(before) == count and all(map(is_free, before)):
         return list(before)
-    probes = [socket.socket() for _ in range(count)]
+    for first in range(INNER_FROM, INNER_TO, SEARCH_STEP):
+        wanted = list(range(first, first + count))
+        if all(map(is_free, wanted)):
+            return wanted
+    raise PortTaken(f"no free block of {count} ports between {INNER_FROM} and {INNER_TO}")
+
+
+@contextmanager
+def choosing() -> Iterator[None]:
+    """While one world of this user chooses its ports and binds them, others wait: a look and a bind are two steps."""
+    path = Path(tempfile.gettempdir()) / f"atoll-{os.getuid()}-ports.lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
     finally:
-        for probe in probes:
-            probe.close()
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # forked processes share the descriptor: closing ours would not do
+        os.close(descriptor)

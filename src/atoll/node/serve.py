@@ -116,9 +116,14 @@ class Parts:
     metrics: Metrics
     ids: RequestIds
     pools: Mapping[str, Pool]  # to the other regions
-    peers: dict[str, Handler]  # to every region, this one's own among them; they say for whom they ask
-    carriers: dict[str, Handler]  # the same, without an envelope
+    peers: dict[str, Handler] = field(default_factory=dict)  # to every region, this one's own too; they say for whom they ask
+    carriers: dict[str, Handler] = field(default_factory=dict)  # the same, without an envelope
+    state: State | None = None
     loops: list[Loop] = field(default_factory=list)  # what runs as long as the place does
+
+    def seen(self) -> int:
+        """How much of the control state this place knows."""
+        return self.state.version if self.state is not None else 0
 
     def bug(self, request: Request | None, bug: Exception) -> None:
         target = request.target if request else "-"
@@ -167,7 +172,7 @@ async def serving(the_plan: Plan) -> AsyncIterator[Parts]:
         parts = _parts(the_plan, stack)
         for pool in parts.pools.values():
             stack.push_async_callback(pool.close)
-        state = await _opened_state(parts, stack)
+        state = parts.state = await _opened_state(parts, stack)
         root = await _root(parts, state)
         _leave_word_for_clients(the_plan, root)
         parts.loops += [state.follow, partial(_flush, parts.record)]
@@ -191,8 +196,11 @@ def _parts(the_plan: Plan, stack: AsyncExitStack) -> Parts:
         for other, node in _nodes(the_plan.world)
         if other != name
     }
-    peers: dict[str, Handler] = {other: Peer(pool, key=the_plan.bundle.key, clock=clock) for other, pool in pools.items()}
-    return Parts(the_plan, clock, Recorder(home.log(name), name), Metrics(name), RequestIds(), pools, peers, dict(pools))
+    parts = Parts(the_plan, clock, Recorder(home.log(name), name), Metrics(name), RequestIds(), pools)
+    for other, pool in pools.items():
+        parts.carriers[other] = pool
+        parts.peers[other] = Peer(pool, key=the_plan.bundle.key, clock=clock, version=parts.seen)
+    return parts
 
 
 def _nodes(world: World) -> Iterator[tuple[str, Listener]]:

@@ -49,6 +49,7 @@ class Child:
     again_at: float = 0.0
     kill_at: float = 0.0
     ready_fd: int = -1
+    again: bool = False  # told to start while it was stopping
 
     @property
     def alive(self) -> bool:
@@ -192,6 +193,8 @@ class Supervisor:
             self._reported(child)
         if child.state == "stopping" or not self.running:
             child.state = "stopped"
+            if child.again and self.running:
+                self._fork(child)
             return
         if time.monotonic() - child.since > HEALTHY_S:
             child.wait_s = RESTART_MIN_S
@@ -260,13 +263,15 @@ class Supervisor:
 
     def _steer(self, connection: socket.socket, verb: str, child: Child) -> None:
         if verb == "stop":
+            child.again = False
             self._stop(child)
             self._waiting.append(Waiting(connection, lambda: child.state == "stopped", self.status))
             return
         # known as waiting before the fork, so that the child closes its copy of the connection
         self._waiting.append(Waiting(connection, lambda: child.state == "ready", self.status))
-        if child.state in ("stopped", "restarting") and child.pid is None:
+        if child.pid is None:
             self._fork(child)
+        child.again = child.state == "stopping"
 
     def _all_stopped(self) -> bool:
         return not any(child.alive for child in self.children.values())

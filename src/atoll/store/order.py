@@ -12,9 +12,14 @@ ChangeKind = Literal["put", "marker", "amend", "delete"]
 _LAST = "\U0010ffff"
 
 
+def is_internal(bucket: str) -> bool:
+    """No S3 bucket has a "!" in its name."""
+    return "!" in bucket
+
+
 def keeps_feed(bucket: str) -> bool:
-    """Internal areas ("!" in the name) are nobody's to replicate: no feed, so that nobody has to trim one."""
-    return "!" not in bucket
+    """Internal areas are nobody's to replicate: no feed, so that nobody has to trim one."""
+    return not is_internal(bucket)
 
 
 def next_stamp(facts: Facts, highest_ms: int | None, origin: str, now_ms: Callable[[], int]) -> Stamp:

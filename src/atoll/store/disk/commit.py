@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import MiB
 from atoll.store.disk.index import Index
+from atoll.store.disk.recent import Recent
 from atoll.store.disk.schema import INLINE_MAX_BYTES, PAGE_BYTES
 from atoll.store.disk.writes import Write
 
@@ -42,10 +43,14 @@ class Outcome(NamedTuple):
 class Committer:
     """Owns the writing connection. submit() and close() belong to the loop's thread.
 
-    `retire` is called in the loop's thread with the files that nothing refers to after a group.
+    `retire` is called in the loop's thread with the files that nothing refers to after a group. `recent` hears of every
+    write from its submission to its outcome.
     """
 
-    def __init__(self, index: Index, loop: asyncio.AbstractEventLoop, retire: Callable[[Iterable[int]], None]) -> None:
+    def __init__(
+        self, index: Index, loop: asyncio.AbstractEventLoop, retire: Callable[[Iterable[int]], None], recent: Recent
+    ) -> None:
+        self._recent = recent
         self._index = index
         self._db = index.db
         self._run_sql = index.db.cursor().execute
@@ -65,6 +70,7 @@ class Committer:
         if self._waiting >= QUEUE_MAX_OPERATIONS:
             raise ApiError("SlowDown", "Please reduce your request rate.")
         self._waiting += 1
+        self._recent.begin(write.touches)
         write.future = self._loop.create_future()
         self._queue.put(write)
         return write.future
@@ -182,6 +188,7 @@ class Committer:
     def _deliver(self, outcomes: list[Outcome]) -> None:
         self._waiting -= len(outcomes)
         for outcome in outcomes:
+            self._recent.end(outcome.write.touches)
             try:
                 _complete(outcome)
             except Exception:  # noqa: BLE001  # one waiter's trouble is not the next one's (lesson of a stuck committer)

@@ -19,6 +19,7 @@ from atoll.store.disk.commit import Committer
 from atoll.store.disk.index import Index
 from atoll.store.disk.pins import Pins
 from atoll.store.disk.reads import Hit, Reads
+from atoll.store.disk.recent import Recent
 from atoll.store.disk.recovery import Opened, open_folder
 from atoll.store.disk.schema import FILE, INLINE, INLINE_MAX_BYTES, NOTHING, open_reader, signed
 from atoll.store.disk.writes import Amend, Bytes, Delete, Drop, Join, Put, Trim
@@ -36,9 +37,9 @@ class DiskStore:
         self._blobs = blobs
         self._ids = itertools.count(opened.next_id)
         self._pins = Pins(blobs.unlink)
-        self._committer = Committer(
-            Index(opened.db, origin, now_ms), asyncio.get_running_loop(), self._pins.retire
-        )
+        self._recent = Recent()
+        index = Index(opened.db, origin, now_ms)
+        self._committer = Committer(index, asyncio.get_running_loop(), self._pins.retire, self._recent)
 
     @classmethod
     async def open(cls, folder: Path, origin: str, now_ms: Callable[[], int]) -> DiskStore:
@@ -110,7 +111,7 @@ class DiskStore:
     # Reads
 
     async def get(self, key: Key, version: str | None = None) -> Found | None:
-        hit = self._reads.find(key, version)
+        hit = self._find(key, version)
         if hit is None:
             return None
         if hit.place == INLINE:
@@ -122,6 +123,15 @@ class DiskStore:
         runs = self._runs(hit)
         files = Files(self._blobs, key, runs, self._pins.pin(run.id for run in runs if run.content is None))
         return Found(hit.facts, files.body, files.close)
+
+    def _find(self, key: Key, version: str | None) -> Hit | None:
+        hit = self._recent.get(key)
+        if hit is not None and version in (None, hit.facts.version):
+            return hit
+        hit = self._reads.find(key, version)
+        if hit is not None and version is None and hit.place == INLINE:
+            self._recent.keep(key, hit)
+        return hit
 
     def _runs(self, hit: Hit) -> list[Run]:
         """Inline runs are read now: their rows may go before the body is read. Each is below 64 KiB, and S3 lets only the

@@ -8,6 +8,7 @@ from typing import Final
 from atoll.domain.limits import KiB, MiB
 from atoll.domain.objects import Key
 from atoll.store.disk.reads import Hit
+from atoll.store.order import is_internal
 
 RECENT_MAX_BYTES: Final = 8 * MiB
 ENTRY_BYTES: Final = 2 * KiB  # what a hit takes besides its content, about
@@ -16,15 +17,15 @@ ENTRY_BYTES: Final = 2 * KiB  # what a hit takes besides its content, about
 class Recent:
     """Hits by key, the least recently used out first. Belongs to the loop's thread.
 
-    A write is announced before it is submitted (`begin`) and after it was delivered (`end`): in between its key is not kept,
-    so that no reader sees less than the database has.
+    From `begin` of a write, before it is submitted, to its `end`, when its outcome has come, nothing is kept that it could
+    change: so no reader sees less than the database has.
     """
 
     __slots__ = ("_hits", "_size", "_writing")
 
     def __init__(self) -> None:
         self._hits: OrderedDict[Key, Hit] = OrderedDict()
-        self._writing: dict[Key, int] = {}
+        self._writing: dict[Key | None, int] = {}  # None: writes that may touch any key
         self._size = 0
 
     def get(self, key: Key) -> Hit | None:
@@ -34,20 +35,22 @@ class Recent:
         return hit
 
     def keep(self, key: Key, hit: Hit) -> None:
-        if key in self._writing:
+        if key in self._writing or None in self._writing or key in self._hits or is_internal(key.bucket):
             return
         self._hits[key] = hit
         self._size += _weight(hit)
         while self._size > RECENT_MAX_BYTES:
             self._size -= _weight(self._hits.popitem(last=False)[1])
 
-    def begin(self, key: Key) -> None:
+    def begin(self, key: Key | None) -> None:
         self._writing[key] = self._writing.get(key, 0) + 1
-        hit = self._hits.pop(key, None)
-        if hit is not None:
-            self._size -= _weight(hit)
+        if key is None:
+            self._hits.clear()
+            self._size = 0
+        elif key in self._hits:
+            self._size -= _weight(self._hits.pop(key))
 
-    def end(self, key: Key) -> None:
+    def end(self, key: Key | None) -> None:
         left = self._writing[key] - 1
         if left:
             self._writing[key] = left

@@ -12,7 +12,7 @@ from atoll.rules.conditional import judge_write
 from atoll.store.disk.codec import Segment, encode_segments, stamped
 from atoll.store.disk.index import Index, Row
 from atoll.store.disk.schema import FILE, INLINE, JOINED, NOTHING
-from atoll.store.order import amended, missing_part, next_stamp
+from atoll.store.order import amended, is_internal, missing_part, next_stamp
 
 R = TypeVar("R")
 
@@ -22,12 +22,14 @@ class Write(ABC, Generic[R]):
 
     `future` belongs to the loop. `weight` are inline bytes. `fresh` is the id of a file that the operation brings: when the
     operation fails, nothing refers to that file. `gone` are files that nothing refers to once the commit has succeeded.
+    `touches` is the only key outside internal areas whose versions it changes, None when there may be others.
     """
 
-    __slots__ = ("fresh", "future", "gone", "weight")
+    __slots__ = ("fresh", "future", "gone", "touches", "weight")
     future: asyncio.Future[R]
 
-    def __init__(self) -> None:
+    def __init__(self, touches: Key | None = None) -> None:
+        self.touches = touches
         self.weight = 0
         self.fresh: int | None = None
         self.gone: list[int] = []
@@ -54,7 +56,7 @@ class _Arrival(Write[Facts]):
     __slots__ = ("condition", "facts", "id", "key")
 
     def __init__(self, id: int, key: Key, facts: Facts, condition: Condition) -> None:
-        super().__init__()
+        super().__init__(key)
         self.id = id
         self.key = key
         self.facts = facts
@@ -127,7 +129,7 @@ class Delete(Write[Facts | None]):
     __slots__ = ("_condition", "_key", "_version")
 
     def __init__(self, key: Key, version: str, condition: Condition) -> None:
-        super().__init__()
+        super().__init__(key)
         self._key = key
         self._version = version
         self._condition = condition
@@ -147,7 +149,7 @@ class Amend(Write[Facts | None]):
     __slots__ = ("_change", "_key", "_version")
 
     def __init__(self, key: Key, version: str, change: Callable[[Facts], Facts]) -> None:
-        super().__init__()
+        super().__init__(key)
         self._key = key
         self._version = version
         self._change = change
@@ -171,6 +173,7 @@ class Join(_Arrival):
 
     def __init__(self, arrival: tuple[int, Key, Facts, Condition], parts: Sequence[Key], discard: Key) -> None:
         super().__init__(*arrival)
+        self.touches = self.key if is_internal(discard.bucket) else None
         self._parts = parts
         self._discard = discard
 
@@ -204,7 +207,7 @@ class Drop(Write[None]):
     __slots__ = ("_discard",)
 
     def __init__(self, discard: Key) -> None:
-        super().__init__()
+        super().__init__(discard if is_internal(discard.bucket) else None)
         self._discard = discard
 
     def apply(self, index: Index) -> None:
@@ -215,7 +218,7 @@ class Trim(Write[None]):
     __slots__ = ("_bucket", "_upto")
 
     def __init__(self, bucket: str, upto: int) -> None:
-        super().__init__()
+        super().__init__(Key(bucket, ""))  # no version of anything
         self._bucket = bucket
         self._upto = upto
 

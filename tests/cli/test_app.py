@@ -1,0 +1,85 @@
+"""Help, version, and the verbs that look into a world."""
+
+import json
+import re
+
+import pytest
+
+VERBS = [("up",), ("down",), ("connect",), ("exec",), ("env",), ("status",), ("check",), ("explain",), ("config", "show"), ("serve",), ("node-key",), ("lab", "mrap"), ("lab", "cost")]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_verb_explains_itself_with_an_example(shell, verb):
+    done = shell(*verb, "--help")
+    assert done.returncode == 0
+    assert "usage" in done.stdout.lower()
+    assert f"atoll {' '.join(verb)}" in re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    assert "xample" in done.stdout
+
+
+def test_the_help_of_all_lists_every_verb(shell):
+    told = shell("--help").stdout
+    assert [verb[0] for verb in VERBS if verb[0] not in told] == []
+
+
+def test_nothing_typed_is_answered_with_help(shell):
+    assert "Usage" in shell().stdout
+
+
+def test_a_verb_that_there_is_not(shell):
+    done = shell("fly")
+    assert done.returncode == 2
+    assert "fly" in done.stderr
+
+
+def test_the_version_is_a_number(shell):
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", shell("version").stdout)
+
+
+def test_the_world_in_force_can_be_printed_and_started_again(world):
+    assert "us-west-2" in world("config", "show", ATOLL_HOME="/nonexistent").stdout
+    assert "us-west-2" not in world("config", "show").stdout
+    assert "[places.london]" in world("config", "show").stdout
+
+
+def request_id(world):
+    code = "import boto3, botocore\ntry:\n boto3.client('s3').get_object(Bucket='nobodys', Key='k')\nexcept botocore.exceptions.ClientError as e:\n print(e.response['ResponseMetadata']['RequestId'])"
+    return world("exec", "--", "python", "-c", code).stdout.strip()
+
+
+def test_a_refusal_is_explained(world):
+    asked = request_id(world)
+    told = world("explain", asked)
+    assert told.returncode == 0
+    assert "GetObject -> 404" in told.stdout
+    assert "NoSuchBucket" in told.stdout
+    events = json.loads(world("explain", asked, "--json").stdout)
+    assert events[-1]["operation"] == "GetObject"
+
+
+def test_a_request_that_nobody_made_cannot_be_explained(world):
+    done = world("explain", "FFFFFFFFFFFFFFFF")
+    assert done.returncode == 127
+    assert "FFFFFFFFFFFFFFFF" in done.stderr
+
+
+def test_a_running_world_is_whole(world):
+    done = world("check")
+    assert (done.returncode, done.stdout) == (0, "1 stores, 0 broken invariants\n")
+
+
+def test_a_broken_store_fails_the_check_and_each_fault_is_named(shell):
+    shell.up()
+    code = "import boto3\ns3 = boto3.client('s3')\ns3.create_bucket(Bucket='demo')\ns3.put_object(Bucket='demo', Key='k', Body=b'x' * 400_000)"
+    assert shell("exec", "--", "python", "-c", code).returncode == 0
+    shell("down")
+    (large,) = [path for path in (shell.home / "stores").rglob("*") if path.is_file() and path.stat().st_size == 400_000]
+    large.unlink()
+    done = shell("check", "--json")
+    assert done.returncode == 1
+    assert [json.loads(line)["kind"] for line in done.stdout.splitlines()] == ["file-missing"]
+    assert "1 broken invariants" in shell("check").stdout
+
+
+def test_without_stores_there_is_nothing_to_check(shell):
+    assert shell("check").returncode == 127

@@ -1,0 +1,86 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from atoll.cli.lab import app
+
+
+@pytest.fixture
+def run():
+    return lambda *arguments: CliRunner().invoke(app, arguments)
+
+
+def test_without_options_the_published_plan_is_reckoned(run):
+    told = json.loads(run("cost", "--json").stdout)
+    assert told["total_usd"] == 0.546837
+    assert told["published"]["total"] == 0.54
+
+
+def test_the_table_shows_each_term_and_the_sum(run):
+    shown = run("cost").stdout
+    assert "0.5436" in shown
+    assert "0.546837" in shown
+
+
+def test_own_numbers_are_reckoned(run):
+    told = json.loads(
+        run("cost", "--files", "5000", "--bytes", "20000", "--overwrites", "2", "--reads", "100", "--to", "eu-central-1", "--json").stdout
+    )
+    assert told["terms"] == {
+        "replication_put": 1.62,
+        "cross_region_transfer": 0.12,
+        "replica_storage": 0.00245,
+        "mrap_routing": 0.000198,
+    }
+    assert "published" not in told
+
+
+def test_destinations_may_be_repeated_or_joined_by_commas(run):
+    one = run("cost", "--to", "us-west-2", "--to", "eu-central-1", "--json").stdout
+    assert one == run("cost", "--to", "us-west-2,eu-central-1", "--json").stdout
+
+
+def test_no_destination_leaves_routing_only(run):
+    assert json.loads(run("cost", "--to", "", "--json").stdout)["terms"] == {"mrap_routing": 0.00099}
+
+
+def test_a_missing_price_is_refused_with_what_to_do(run):
+    told = run("cost", "--to", "us-east-1")
+    assert told.exit_code == 64
+    assert "--price put_per_1000.us-east-1=USD" in told.stderr
+
+
+def test_an_own_price_closes_the_gap(run):
+    told = run(
+        "cost", "--to", "us-east-1", "--price", "put_per_1000.us-east-1=0.005", "--price", "storage_gb_month.us-east-1=0.023", "--json"
+    )
+    assert json.loads(told.stdout)["terms"]["replication_put"] == 0.18
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--overwrites", "many"), ("--reads", "-1"), ("--reads", "nan"), ("--price", "route_gb"), ("--counters", "x.json", "--files", "1")],
+)
+def test_nonsense_is_refused(run, arguments):
+    assert run("cost", *arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("content", [None, "{}", "not json"])
+def test_a_counters_file_that_is_none_is_refused(run, tmp_path, content):
+    file = tmp_path / "counters.json"
+    if content is not None:
+        file.write_text(content)
+    assert run("cost", "--counters", str(file)).exit_code == 64
+
+
+def test_an_unknown_profile_is_refused(run):
+    told = run("mrap", "--profile", "fast")
+    assert told.exit_code == 64
+    assert "expected native or aws" in told.stderr
+
+
+def test_a_report_into_a_folder_that_is_not_there_is_refused_before_anything_runs(run, tmp_path):
+    told = run("mrap", "--json", str(tmp_path / "none" / "lab.json"))
+    assert told.exit_code == 1
+    assert "there is no folder" in told.stderr

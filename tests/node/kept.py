@@ -1,0 +1,58 @@
+"""A supervisor with tiny processes, for test_supervisor: python kept.py FOLDER NAME=START..., in a process of its own."""
+
+import os
+import signal
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+from atoll.node import supervisor
+from atoll.node.supervisor import Child, Stillborn, Supervisor
+
+supervisor.STOP_GRACE_S = 0.3
+
+
+def lasting(ready):
+    os.write(ready, b"1")
+    while True:
+        time.sleep(60)
+
+
+def stillborn(ready):
+    raise RuntimeError("no such luck")
+
+
+def stubborn(ready):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    lasting(ready)
+
+
+def brittle(ready):
+    """Is ready, and falls over while the file is there."""
+    os.write(ready, b"1")
+    print("about to fall", flush=True)
+    while not (folder / "fall").exists():
+        time.sleep(0.005)
+    sys.exit(3)
+
+
+def slow(ready):
+    """Is ready when the file is there."""
+    while not (folder / "go").exists():
+        time.sleep(0.005)
+    lasting(ready)
+
+
+STARTS = {"lasting": lasting, "stillborn": stillborn, "stubborn": stubborn, "brittle": brittle, "slow": slow}
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    children = []
+    for word in sys.argv[2:]:
+        name, _, start = word.partition("=")
+        children.append(Child(name, partial(STARTS[start]), folder / f"{name}.err", ({"name": name, "kind": "region"},)))
+    try:
+        Supervisor(children, str(folder / "s.sock"), {"home": str(folder)}).run(lambda: print("ready", flush=True))
+    except Stillborn as error:
+        sys.exit(f"stillborn: {error}")

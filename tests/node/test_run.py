@@ -1,0 +1,61 @@
+import asyncio
+import json
+
+import pytest
+
+from atoll.gateway.pace import PaceSettings
+from atoll.node.config import load
+from atoll.node.run import Leave, _pace_action, _paces, _patient_group
+from atoll.rules.published import S3_API
+
+WORLD = load(None)
+
+
+def test_native_answers_go_at_once():
+    assert _paces(WORLD, "us-east-1") == PaceSettings()
+
+
+def test_in_profile_aws_each_region_has_the_distribution_that_was_measured_inside_it():
+    tokyo = _paces(WORLD.with_settings("aws", None), "ap-northeast-1")
+    assert tokyo.paths.keys() == {"mrap"}
+    home = _paces(WORLD.with_settings("aws", None), "us-east-1")
+    assert home.paths.keys() == {"mrap", "single"}
+    assert 2.718281828 ** home.paths["single"].mu == pytest.approx(S3_API["us-east-1", "single"].p50, rel=1e-6)
+
+
+def test_a_lab_sets_the_pace_in_json():
+    told = []
+    body = json.dumps({"paths": {"mrap": {"mu": 3, "sigma": 0.1, "overhead_ms": 1.5}}, "seed": 9}).encode()
+    assert asyncio.run(_pace_action(told.append)(body)) == b"{}"
+    assert (told[0].seed, told[0].paths["mrap"].overhead_ms) == (9, 1.5)
+
+
+def test_to_leave_ends_all_tasks_quietly():
+    async def whole():
+        ended = []
+
+        async def lasting():
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append(1)
+
+        async with _patient_group() as group:
+            group.create_task(lasting())
+            await asyncio.sleep(0)
+            raise Leave
+        return ended
+
+    assert asyncio.run(whole()) == [1]
+
+
+def test_a_task_that_fails_is_not_hushed_up():
+    async def whole():
+        async def failing():
+            raise ZeroDivisionError
+
+        async with _patient_group() as group:
+            group.create_task(failing())
+
+    with pytest.raises(ExceptionGroup):
+        asyncio.run(whole())
