@@ -5,7 +5,7 @@ import pytest
 from atoll.domain.limits import MiB
 from atoll.domain.objects import Key
 from atoll.rules.replication import requeued
-from atoll.services.s3.lane import cursor_key
+from atoll.services.s3.lane import IN_FLIGHT_MAX, cursor_key
 from services.s3.replication_world import World, configuration, rule, settle
 
 
@@ -148,7 +148,7 @@ def test_an_outage_is_probed_by_one_copy_at_a_time():
             for n in range(100):
                 await world["virginia"].put(f"k{n}")
             await world.pass_time(120)
-            assert len(world["virginia"].reported("replication.retry")) < 40
+            assert len(world["virginia"].reported("replication.retry")) < IN_FLIGHT_MAX + 24
             world["tokyo"].up = True
             await world.pass_time(61)
             assert world["tokyo"].arrivals.stored == 100
@@ -758,16 +758,16 @@ def test_more_than_the_backlog_holds_is_copied_too(monkeypatch):
     asyncio.run(scene())
 
 
-def test_no_more_than_sixteen_copies_are_under_way_to_one_destination():
+def test_no_more_copies_than_the_limit_are_under_way_to_one_destination():
     async def scene():
         world = two()
         under_way = [0, 0]
         world["tokyo"].delay = lambda: under_way.__setitem__(0, under_way[0] + 1) or 1000.0
         async with world.started():
-            for n in range(40):
+            for n in range(IN_FLIGHT_MAX + 24):
                 await world["virginia"].put(f"k{n}")
             await world.pass_time(0.5)
-            assert under_way[0] == 16
+            assert under_way[0] == IN_FLIGHT_MAX
 
     asyncio.run(scene())
 
