@@ -55,9 +55,3 @@ def world(tmp_path_factory):
     found.up()
     yield found
     assert found("down").returncode == 0
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "/tests/cli/" in str(item.path):
-            item.add_marker(pytest.mark.xdist_group("cli"))

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("cli")
+
 VERBS = [("up",), ("down",), ("connect",), ("exec",), ("env",), ("status",), ("check",), ("explain",), ("config", "show"), ("serve",), ("node-key",), ("lab", "mrap"), ("lab", "cost")]
 
 

@@ -5,6 +5,8 @@ from typer.testing import CliRunner
 
 from atoll.cli.lab import app
 
+pytestmark = pytest.mark.xdist_group("cli")
+
 
 @pytest.fixture
 def run():

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("cli")
+
 
 def test_a_command_keeps_its_streams_and_its_exit_status(world):
     done = world("exec", "--", "sh", "-c", "cat; echo no >&2; exit 7", stdin="words")

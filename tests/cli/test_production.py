@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 from atoll.cli import production
 from machines import world_text
 
+pytestmark = pytest.mark.xdist_group("cli")
+
 
 @pytest.fixture
 def run(tmp_path):

@@ -4,6 +4,10 @@ import signal
 import socket
 import stat
 
+import pytest
+
+pytestmark = pytest.mark.xdist_group("cli")
+
 
 def test_up_says_where_to_enter_and_down_ends_it(shell):
     done = shell.up()

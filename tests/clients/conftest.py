@@ -10,10 +10,3 @@ def world(tmp_path_factory):
     yield found
     down = found.atoll("down")
     assert down.returncode == 0, down.stderr
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "/clients/" in str(item.path):
-            item.add_marker(pytest.mark.client)
-            item.add_marker(pytest.mark.xdist_group("clients"))

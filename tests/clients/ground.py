@@ -22,7 +22,7 @@ PROGRAMS = ("atoll", "aws", "rclone", "node", "curl")
 
 def bare_environment(home):
     """What a fresh shell has, and nothing of whoever runs the tests."""
-    return {"PATH": f"{VENV}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8", "TMPDIR": str(home), "ATOLL_HOME": str(home / "world"), "AWS_MAX_ATTEMPTS": "1", "AWS_PAGER": ""}
+    return {"PATH": f"{VENV}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8", "ATOLL_HOME": str(home / "world"), "AWS_MAX_ATTEMPTS": "1", "AWS_PAGER": ""}
 
 
 class World:

@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from clients.ground import until
+
+pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
 
 BUCKET = "walk-us-east-1"
 

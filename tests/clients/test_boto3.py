@@ -3,7 +3,11 @@
 import json
 import subprocess
 
+import pytest
+
 from clients.ground import Relay
+
+pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
 
 RUBBISH = {name: "/etc/hostname" for name in ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE")}
 
@@ -179,12 +183,12 @@ def test_control_operations_find_their_way_with_an_endpoint_and_a_proxy(world):
         control = boto3.client("s3control", region_name="us-west-2", endpoint_url=f"http://127.0.0.1:{argv[1]}")
         with_proxy = control.list_multi_region_access_points(AccountId=argv[0])["AccessPoints"]
         at_home = boto3.client("s3control", region_name="ap-southeast-2").list_multi_region_access_points(AccountId=argv[0])["AccessPoints"]
-        say([[row["Name"] for row in rows] for rows in (with_proxy, at_home)])
+        say(["walk" in [row["Name"] for row in rows] for rows in (with_proxy, at_home)])
         """,
         world.account,
         world.port(),
     )
-    assert told == [["walk"], ["walk"]]
+    assert told == [True, True]
 
 
 def test_a_wrong_secret_is_refused_at_both_ways_in(world):

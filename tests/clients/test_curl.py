@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
+
 BUCKET = "walk-us-east-1"
 
 PRESIGN = """

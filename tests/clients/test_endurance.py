@@ -4,7 +4,11 @@ import os
 import signal
 import subprocess
 
+import pytest
+
 from clients.ground import Resident, until
+
+pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
 
 LARGE_BYTES = 300 * 1000 * 1000  # stands for 5 GB: what flows through does not stay
 GROWTH_MAX_MB = 60

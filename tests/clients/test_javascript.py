@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from clients.ground import NODE
+
+pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
 
 
 def node(world, script, *arguments, **more):

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
+
 BUCKET = "walk-us-east-1"
 REMOTE = {"RCLONE_CONFIG": "/nonexistent/rclone.conf", "RCLONE_CONFIG_W_TYPE": "s3", "RCLONE_CONFIG_W_PROVIDER": "AWS", "RCLONE_CONFIG_W_ENV_AUTH": "true", "RCLONE_CONFIG_W_REGION": "us-east-1", "RCLONE_RETRIES": "1", "RCLONE_LOW_LEVEL_RETRIES": "1"}
 PATH_STYLE = {"RCLONE_CONFIG_W_FORCE_PATH_STYLE": "true"}

@@ -135,3 +135,20 @@ def test_the_body_of_a_query_call_is_under_its_signature():
     asked = signed(request("POST", "/"), ADA, now=NOW, service="sts", payload="a" * 64)
     assert authenticate(asked, body_sha256="a" * 64).caller == CALLER
     assert refused(asked, body_sha256="b" * 64).code == "SignatureDoesNotMatch"
+
+
+@pytest.mark.parametrize("service", ["iam", "sts", "lambda", "s3control"])
+def test_a_signature_for_another_service_does_not_open_s3(service):
+    stray = signed(request(host="b.s3.us-east-1.amazonaws.com", target="/k"), ADA, now=NOW, service=service, payload="UNSIGNED-PAYLOAD")
+    headers = {**stray.headers, "x-amz-content-sha256": "UNSIGNED-PAYLOAD"}
+    assert refused(Request("GET", "/k", headers)).code == "AuthorizationHeaderMalformed"
+
+
+def test_a_signature_for_s3_does_not_open_iam():
+    assert refused(signed(request("POST", "/", host="iam.amazonaws.com"), ADA, now=NOW)).code == "SignatureDoesNotMatch"
+
+
+def test_an_old_url_does_not_open_s3_control():
+    bare = request(host="s3-control.us-east-1.amazonaws.com", target="/v20180820/mrap/instances")
+    target = f"{bare.target}?AWSAccessKeyId={ADA.access_key}&Expires={int(NOW) + 60}&Signature=x"
+    assert refused(Request("GET", target, bare.headers)).code == "InvalidRequest"

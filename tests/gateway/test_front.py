@@ -246,7 +246,7 @@ def test_nobody_gets_through_an_access_point_without_a_signature(tokyo, host):
 
 def test_an_old_url_in_sigv2_is_not_for_access_points(tokyo):
     bare = Request("GET", "/k", {"host": POINT_HOST})
-    made = sigv2.signature(ADA.secret, sigv2.string_to_sign(bare, str(int(NOW) + 60), bucket="", virtual=True))
+    made = sigv2.signature(ADA.secret, sigv2.string_to_sign(bare, str(int(NOW) + 60), bucket=ALIAS, virtual=True))
     escaped = made.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
     response = tokyo().ask("GET", f"/k?AWSAccessKeyId={ADA.access_key}&Expires={int(NOW) + 60}&Signature={escaped}", POINT_HOST, how="")
     assert asyncio.run(code(response)) == (400, "InvalidRequest")
@@ -410,3 +410,18 @@ def test_a_foreign_name_is_refused_in_words_that_a_client_can_show(method):
     assert response.status == 403
     told = asyncio.run(text(response))
     assert ("example.com is not a name of this world" in told) == (method == "GET")
+
+
+@pytest.mark.parametrize("host", [f"{ALIAS}.s3.us-east-1.amazonaws.com", f"{ALIAS}.s3.amazonaws.com", POINT_HOST])
+def test_an_alias_in_the_host_leaves_the_key_whole(tokyo, host):
+    place = tokyo()
+    assert place.ask("GET", "/a/b?versionId=v", host).status == 200
+    assert place.regions["ap-northeast-1"].asked[0].target == "/a/b?versionId=v"
+
+
+def test_a_signature_for_another_service_opens_no_access_point(tokyo):
+    place = tokyo()
+    assert place.ask("GET", f"/{ALIAS}/k", "127.0.0.1", how="v4", service="lambda", region="us-east-1").status == 200
+    (asked,) = place.regions["us-east-1"].asked
+    assert (asked.onward.caller, asked.onward.access_point) == (None, "")  # the region says that it has no such service
+    assert asyncio.run(code(place.ask("GET", "/k", POINT_HOST, how="v4", service="lambda", region="us-east-1", headers={"x-amz-content-sha256": "UNSIGNED-PAYLOAD"}))) == (400, "AuthorizationHeaderMalformed")

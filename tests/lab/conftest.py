@@ -29,7 +29,7 @@ def told(links, samples):
 
     def of(profile):
         plan = mrap.Plan(profile, files=2, rounds=2, overwrites=2, seed=7)
-        cpu = {place: dict.fromkeys(("single", "mrap", "direct"), [2.0, 2.0, 3.0]) for place in REGIONS}
+        cpu = {place: dict.fromkeys(("single", "mrap", "direct"), [2.0, 2.0, 2.0, 3.0]) for place in REGIONS}
         overheads = {"single": {"us-east-1": 4.5}, "mrap": dict.fromkeys(REGIONS, 5.5)} if profile == "aws" else {}
         return mrap._told(plan, links, REGIONS, samples, cpu, OVERWRITES) | {
             "overhead_ms": overheads,

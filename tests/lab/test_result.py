@@ -40,6 +40,7 @@ def test_native_compares_the_access_point_with_a_direct_read(told):
 def test_native_compares_the_single_bucket_with_its_link(told):
     cells = {(cell["place"], cell["path"]): cell for cell in told("native")["cells"] if cell["table"] == "native"}
     assert cells["us-west-2", "single_over_link"]["value"] == pytest.approx(100.0 - 61.2)
+    assert cells["us-west-2", "single_over_link_less_client_cpu"]["value"] == pytest.approx(98.0 - 61.2)
 
 
 def test_profile_aws_has_no_native_cells(told):

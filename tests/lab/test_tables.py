@@ -25,8 +25,8 @@ def test_it_fits_into_eighty_columns(shown):
 
 
 def test_native_shows_what_our_own_paths_cost(shown):
-    assert "access point - direct" in shown("native")
-    assert "access point - direct" not in shown("aws")
+    assert "mrap - direct" in shown("native")
+    assert "mrap - direct" not in shown("aws")
 
 
 def test_overwrites_are_listed_and_the_published_span_last(shown):

@@ -1,11 +1,12 @@
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
 from atoll.node import ports
-from atoll.node.ports import PortTaken, block, free, holder, is_free
+from atoll.node.ports import PortTaken, block, choosing, free, holder, is_free
 
 
 @pytest.fixture
@@ -64,3 +65,28 @@ def test_when_the_usual_block_is_taken_a_later_one_is_found(taken, monkeypatch):
 
 def test_free_ports_differ():
     assert len(set(free(20))) == 20
+
+
+def test_worlds_choose_their_ports_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(ports.tempfile, "gettempdir", lambda: str(tmp_path))
+    order = []
+
+    def other():
+        with choosing():
+            order.append("other")
+
+    with choosing():
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert not thread.join(0.05)
+        order.append("first")
+    thread.join(10)
+    assert order == ["first", "other"]
+
+
+def test_a_world_whose_choice_failed_lets_the_next_one_choose(tmp_path, monkeypatch):
+    monkeypatch.setattr(ports.tempfile, "gettempdir", lambda: str(tmp_path))
+    with pytest.raises(PortTaken), choosing():
+        raise PortTaken
+    with choosing():
+        pass

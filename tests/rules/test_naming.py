@@ -86,3 +86,17 @@ def test_a_service_that_is_not_built_is_named_as_such():
 )
 def test_the_scope_is_read_from_header_or_query(authorization, query, scope):
     assert scope_of(authorization, query) == scope
+
+
+def test_the_first_word_of_a_key_behind_an_access_point_is_no_bucket():
+    found = named("mabc.mrap.accesspoint.s3-global.amazonaws.com", "/other-bucket/k", Scope("us-east-1", "s3"))
+    assert (found.path, found.bucket, found.virtual) == ("/mabc.mrap/other-bucket/k", "mabc.mrap", True)
+
+
+@pytest.mark.parametrize(
+    ("host", "bucket"),
+    [("demo.s3.us-east-1.amazonaws.com", "demo"), ("demo.localhost:4566", "demo"), ("mabc.mrap.accesspoint.s3-global.amazonaws.com", "mabc.mrap")],
+)
+def test_a_key_may_look_like_a_path_of_s3_control(host, bucket):
+    found = named(host, "/v20180820/mrap/instances", Scope("us-east-1", "s3"))
+    assert (found.service, found.path, found.bucket) == ("s3", f"/{bucket}/v20180820/mrap/instances", bucket)

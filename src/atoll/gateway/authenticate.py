@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from atoll.domain.call import ANONYMOUS, Caller, Proof
 from atoll.domain.errors import ApiError
@@ -34,8 +34,7 @@ class Keys(Protocol):
     def key(self, access_key: str, token: str, now: float) -> Key | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """Who asks, how it was proved, and what was presented (None: anonymous)."""
 
     caller: Caller
@@ -45,6 +44,8 @@ class Known:
 
 
 NOBODY = Known(ANONYMOUS, Proof())
+# The service that a credential scope names, where it is not botocore's name: a signature for one service opens no other.
+_SCOPES = {"s3": frozenset(("s3",)), "s3control": frozenset(("s3",))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,11 @@ class Authenticate:
 
     def __call__(self, request: Request, named: Named, *, region: str, now: float, body_sha256: str | None = None) -> Known:
         s3 = named.service in ("s3", "s3control")
-        presented = signature.present(request, s3=s3)
+        presented = signature.present(request, services=_SCOPES.get(named.service, frozenset((named.service,))), s3=s3)
         if presented is None:
             return NOBODY
+        if named.service == "s3control" and presented.algorithm == "AWS":
+            raise ApiError("InvalidRequest", "S3 Control takes AWS4-HMAC-SHA256 signatures.")
         signature.check_time(presented, now)
         signature.check_signed_headers(presented, request)
         key = self._key(presented, now, s3=s3)

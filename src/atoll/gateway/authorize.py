@@ -137,13 +137,12 @@ class Permit:
     def _guards(self, resource: str) -> tuple[Guarded, ...]:
         """The policies that protect a resource: of the bucket, and of the access point it is reached through. Each is
         judged with its own ARN (mrap.md, section 8)."""
-        unguarded = (Guarded(resource, self.account),)
         if not resource.startswith(S3_OBJECT):
-            return unguarded
+            return (Guarded(resource, self.account),)
         bucket, _, key = resource.removeprefix(S3_OBJECT).partition("/")
         guard = self.authority.bucket(bucket)
         if guard is None:
-            return unguarded
+            return (Guarded(resource, self.account),)
         onward = self.request.onward
         if onward is None or not onward.access_point or onward.bucket != bucket:
             return (_guarded(resource, guard, guard.blocks),)

@@ -130,6 +130,8 @@ class Front:
     # -- access points
 
     def _alias(self, name: Named) -> str:
+        if name.service != "s3":
+            return ""
         if name.host is None:
             return name.bucket if self.compat == "lenient" and name.bucket.endswith(".mrap") else ""
         if name.host.kind == "access-point":
@@ -163,7 +165,7 @@ class Front:
         payload = checked(request.body, reader)
         payload.raise_late()
         onward = self._onward(request, request_id, known, arn, point, choice)
-        target = request.target if name.host and name.host.kind == "access-point" else _without_first(request.target)
+        target = request.target if name.virtual else _without_first(request.target)
         inner = Request(request.method, target, request.headers, payload.body, request.peer, request.secure, request.arrived)
         return await self._carry(choice.region, inner, onward, target)
 

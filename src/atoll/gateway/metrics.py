@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -30,13 +31,11 @@ class Metrics:
         if key not in self._requests and len(self._requests) >= LABELS_MAX:
             key = (service, "other", status)
         self._requests[key] = self._requests.get(key, 0) + 1
-        slots = self._times.setdefault((service, key[1]), [0.0] * (len(BUCKETS_S) + 2))
+        slots = self._times.get((service, key[1]))
+        if slots is None:
+            slots = self._times[service, key[1]] = [0.0] * (len(BUCKETS_S) + 2)
         slots[-1] += seconds
-        for index, bound in enumerate(BUCKETS_S):
-            if seconds <= bound:
-                slots[index] += 1
-                return
-        slots[-2] += 1
+        slots[bisect_left(BUCKETS_S, seconds)] += 1
 
     def moved(self, direction: str, size: int) -> None:
         self._bytes[direction] += size

@@ -89,7 +89,8 @@ class Caller:
 
     def _read(self, command: Command) -> Mapping[str, Any]:
         """Milliseconds per path, round and file, one read at a time. The paths of one file follow each other closely, and
-        which goes first changes, so that all of them meet the same minute. `cpu_ms`: of this process, in the same reads."""
+        which goes first changes, so that all of them meet the same minute. `cpu_ms`: of this process, in the same reads.
+        `pause_s` before each read, not timed."""
         paths, files = command["paths"], command["files"]
         samples: dict[str, list[list[float]]] = {path: [] for path in paths}
         cpu: dict[str, list[float]] = {path: [] for path in paths}
@@ -101,16 +102,19 @@ class Caller:
             for number in range(command["rounds"]):
                 for path in paths:
                     samples[path].append([])
-                for path, took_ms, cpu_ms in self._round(paths, files, number):
+                for path, took_ms, cpu_ms in self._round(command, number):
                     samples[path][number].append(took_ms)
                     cpu[path].append(cpu_ms)
         finally:
             gc.enable()
         return {"samples": samples, "cpu_ms": cpu}
 
-    def _round(self, paths: list[str], files: list[list[str]], number: int) -> Iterator[tuple[str, float, float]]:
+    def _round(self, command: Command, number: int) -> Iterator[tuple[str, float, float]]:
+        files, pause_s = command["files"], command.get("pause_s", 0.0)
         for index, (key, md5) in enumerate(files):
-            for path in _turned(paths, number + index):
+            for path in _turned(command["paths"], number + index):
+                if pause_s:
+                    time.sleep(pause_s)
                 yield path, *self._checked(path, key, md5)
             if index % TELL_EVERY == TELL_EVERY - 1 or index == len(files) - 1:
                 self.tell({"reads": number * len(files) + index + 1})

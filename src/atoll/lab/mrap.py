@@ -17,16 +17,17 @@ from atoll.lab.progress import Progress
 from atoll.lab.propagation import Overwrite, Propagation
 from atoll.lab.quantiles import p50
 from atoll.lab.report import html
+from atoll.lab.result import PATHS
 from atoll.lab.world import LabWorld, stopped_by_sigterm, temporary
 from atoll.node import config
 from atoll.node.config import Profile
 from atoll.rules import money
-from atoll.rules.published import HOME
+from atoll.rules.published import HOME, S3_API
 from atoll.rules.published import Path as ReadPath
 
 __all__ = ("LabFailed", "Plan", "main")
 
-OVERHEAD_READS_MIN = 60  # per path and region, to know what a path costs without draws
+OVERHEAD_READS = 100  # at least, per path and place, to know what a path costs without draws
 LOG_SETTLE_S = 0.5  # access logs are written a few times a second
 
 
@@ -82,17 +83,21 @@ class Experiment:
         return time.monotonic() - uploaded
 
     def overheads(self) -> dict[ReadPath, dict[str, float]]:
-        """What each path costs a caller inside the region without draws (p50, ms): one region after another."""
+        """What each path costs a caller inside the region without draws (p50, ms).
+
+        Measured the way the reads are: from all places at once, and with a pause before each as long as AWS takes, for a
+        process that has just waited finds its caches cold.
+        """
         self.progress.say("measuring what the paths cost without draws")
         pacing.set_paces(self.world, dict.fromkeys(self.ground.members, pacing.NO_DRAWS))
-        rounds = math.ceil(OVERHEAD_READS_MIN / len(self.files))
-        found: dict[ReadPath, dict[str, float]] = {"single": {}, "mrap": {}}
-        for region in self.ground.members:
-            paths: list[ReadPath] = ["single", "mrap"] if region == self.ground.home else ["mrap"]
-            samples = self.callers[region].ask("read", paths=paths, files=self._listed, rounds=rounds)["samples"]
-            for path in paths:
-                found[path][region] = p50(result.flat(samples[path]))
-        return found
+        files, pause_s = self._listed[:OVERHEAD_READS], S3_API[HOME, "single"].p50 / 1000
+        command = {"do": "read", "paths": PATHS, "files": files, "rounds": math.ceil(OVERHEAD_READS / len(files)), "pause_s": pause_s}
+        answers = together(self.callers.all(), command)
+        medians = {
+            place: {path: p50(result.flat(told["samples"][path])) for path in PATHS} for place, told in answers.items()
+        }
+        home = self.ground.home
+        return {"single": {home: medians[home]["single"]}, "mrap": {place: by["mrap"] for place, by in medians.items()}}
 
     def draw(self, overheads: pacing.Overheads) -> None:
         """From now on reads take as long as they were measured on AWS."""
@@ -101,7 +106,7 @@ class Experiment:
 
     def read(self) -> tuple[result.Samples, result.ClientCpu]:
         """All reads, and the clients' CPU in them. Profile aws: side by side, for waits dominate; native: one region after another, for CPU does."""
-        paths = ["single", "mrap"] if self.plan.profile == "aws" else ["single", "mrap", "direct"]
+        paths = list(PATHS) if self.plan.profile == "aws" else [*PATHS, "direct"]
         command = {"do": "read", "paths": paths, "files": self._listed, "rounds": self.plan.rounds}
         every, answers = self.callers.all(), {}
         groups = [every] if self.plan.profile == "aws" else [[caller] for caller in every]
@@ -168,7 +173,7 @@ def _told(
 ) -> result.Json:
     cells = list(result.read_cells(samples, plan.profile))
     if plan.profile == "native":
-        cells += result.native_cells(samples, links, HOME)
+        cells += result.native_cells(samples, cpu, links, HOME)
     cells += result.client_cells(cpu)
     cells += result.propagation_cells(overwrites)
     return {

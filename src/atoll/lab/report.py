@@ -113,8 +113,9 @@ def _native(told: Json) -> str:
         for path in ("mrap_over_direct", "single_over_link"):
             cell = found[place, path, "p50_difference"]
             row += [f"{cell['value']:+.2f}", f"{cell['limit']}"]
-        rows.append(row)
-    head = ("from", "direct read, p50 ms", "client's own CPU in it", "access point over it", "wanted at most", "single bucket over its link", "wanted at most")
+        less = found[place, "single_over_link_less_client_cpu", "p50_difference"]
+        rows.append([*row, f"{less['value']:+.2f}"])
+    head = ("from", "direct read, p50 ms", "client's own CPU in it", "access point over it", "wanted at most", "single bucket over its link", "wanted at most", "less the client's CPU")
     return _table(head, rows)
 
 

@@ -59,7 +59,7 @@ def _reads(told: Json) -> Table:
 def _native(told: Json) -> Table:
     table = _new(
         "What our own paths cost, ms (p50)",
-        ("from", "direct", "client CPU", "access point - direct", "max", "single - link", "max"),
+        ("from", "direct", "client CPU", "mrap - direct", "max", "single - link", "max", "less CPU"),
     )
     cells = picked(told, "native")
     found, cpu = by_name(cells), by_name(picked(told, "client_cpu"))
@@ -68,7 +68,8 @@ def _native(told: Json) -> Table:
         for path in ("mrap_over_direct", "single_over_link"):
             cell = found[place, path, "p50_difference"]
             row += [f"{cell['value']:+.2f}", f"{cell['limit']}"]
-        table.add_row(*row)
+        less = found[place, "single_over_link_less_client_cpu", "p50_difference"]
+        table.add_row(*row, f"{less['value']:+.2f}")
     return table
 
 

@@ -57,14 +57,14 @@ def response_head(response: Response, stamp: Stamp, *, method: str, keep: bool, 
     status = response.status
     lines = [_STATUS_LINES.get(status) or f"HTTP/1.1 {status} \r\n"]
     own = sends_body(status, method)
-    dated = named = False
-    for name, value in response.headers.items():
-        if (lower := name.lower()) not in NOT_FORWARDED:
-            lines.append(f"{name}: {value}\r\n")
-            dated = dated or lower == "date"
-            named = named or lower == "server"
-        elif not own and lower == "content-length" and status != 204:
-            lines.append(f"{name}: {value}\r\n")  # of the answer that GET would have had
+    lowered = [name.lower() for name in response.headers]
+    if NOT_FORWARDED.isdisjoint(lowered):
+        lines += [f"{name}: {value}\r\n" for name, value in response.headers.items()]
+    else:
+        for lower, (name, value) in zip(lowered, response.headers.items(), strict=True):
+            if lower not in NOT_FORWARDED or (lower == "content-length" and not own and status != 204):
+                lines.append(f"{name}: {value}\r\n")  # Content-Length: of the answer that GET would have had
+    dated, named = "date" in lowered, "server" in lowered
     if own:
         if response.body.length is not None:
             lines.append(f"Content-Length: {response.body.length}\r\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["s3", "access-point", "access-point-path", "s3control", "iam", "sts", "absent"]
 
@@ -49,7 +49,7 @@ HOSTS_REMEMBERED = 1024  # clients repeat a few host names; asking fourteen patt
 HOST_MAX_CHARS = 255  # RFC 1035 section 2.3.4; longer ones are not remembered either
 CLAIM_MAX_CHARS = 2048  # of an Authorization header before its signature; longer ones are read but not remembered
 
-CONTROL_PATH = "/v20180820/"  # s3control model: every operation's path starts so; the path decides, not the host
+CONTROL_PATH = "/v20180820/"  # s3control model: every operation's path starts so; on plain endpoints that decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,7 @@ def _scope_of_header(claim: str) -> Scope | None:
     return Scope(match.group(1) or "", match.group(2)) if match else None
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """What a request addresses. `path` is path-style for S3 (/bucket/key, still encoded); `virtual` tells whether the
     bucket stood in the host."""
 
@@ -141,13 +140,14 @@ def _path_style(path: str) -> str:
 
 def _plain(host: str, path: str, scope: Scope | None) -> Named:
     """A plain endpoint: path and credential scope decide, not the host (clients.md, section 5)."""
-    if path.startswith(CONTROL_PATH):
+    label, _, rest = host.partition(".")
+    virtual = rest == "localhost" and not label.isdigit()
+    if path.startswith(CONTROL_PATH) and not virtual:
         return Named("s3control", path)
     service = scope.service if scope else "s3"
     if service in ("iam", "sts"):
         return Named(service, path)
-    label, _, rest = host.partition(".")
-    if rest == "localhost" and not label.isdigit():
+    if virtual:
         return Named("s3", f"/{label}{path}", label, virtual=True)
     return Named("s3" if service == "s3" else service, path, _path_style(path))
 
@@ -156,7 +156,7 @@ def named(host_header: str, path: str, scope: Scope | None) -> Named:
     """Service, bucket and path-style path of a request. The host wins where it is an AWS name."""
     name = without_port(host_header)
     host = owned(name)
-    if host is None or path.startswith(CONTROL_PATH):
+    if host is None:
         return _plain(name, path, scope)
     match host.kind:
         case "s3" if host.bucket:
@@ -164,7 +164,9 @@ def named(host_header: str, path: str, scope: Scope | None) -> Named:
         case "s3" | "access-point-path":
             return Named("s3", path, _path_style(path), host=host)
         case "access-point":
-            return Named("s3", path, host=host, virtual=True)
+            # The alias stands where a bucket would, and no bucket can be called so: whoever does not know access points finds
+            # nothing, and never takes the first word of the key for a bucket.
+            return Named("s3", f"/{host.alias}{path}", host.alias, virtual=True, host=host)
         case "absent":
             return Named(name.partition(".amazonaws.com")[0], path, host=host)
         case _:

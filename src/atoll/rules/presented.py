@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import PRESIGN_MAX_S
@@ -47,9 +47,8 @@ class Credential:
     signed_set: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Presented:
-    """One signature as presented, nothing of it verified.
+class Presented(NamedTuple):
+    """One signature as presented, nothing of it verified. A tuple, because one is made for each request.
 
     `date` in epoch seconds, `stamp` the same as sent. `expires_s` is a life in seconds (0 in header form); a SigV2 URL has
     date 0 and so its `expires_s` is the epoch second of its end. `content_sha256` is the payload mode or hash in force.

@@ -12,7 +12,6 @@ A verification result is never remembered; keys are, and never outlive the secre
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections import OrderedDict
 from collections.abc import Callable
@@ -44,23 +43,22 @@ _K = TypeVar("_K")
 
 
 class _Recent(Generic[_K]):
-    """Keys made from secrets, the least recently used out first. An entry knows a digest of its secret, so that a rotated
-    secret never meets an old key."""
+    """Keys made from secrets, the least recently used out first. An entry knows its secret, so that a rotated one never meets
+    an old key."""
 
     __slots__ = ("_entries", "_limit")
 
     def __init__(self, limit: int) -> None:
-        self._entries: OrderedDict[str, tuple[bytes, _K]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[str, _K]] = OrderedDict()
         self._limit = limit
 
     def get(self, name: str, secret: str, make: Callable[[], _K]) -> _K:
-        digest = hashlib.sha256(secret.encode()).digest()
         entry = self._entries.get(name)
-        if entry is not None and entry[0] == digest:
+        if entry is not None and entry[0] == secret:  # both are ours: no timing to learn from
             self._entries.move_to_end(name)
             return entry[1]
         key = make()
-        self._entries[name] = (digest, key)
+        self._entries[name] = (secret, key)
         self._entries.move_to_end(name)
         if len(self._entries) > self._limit:
             self._entries.popitem(last=False)
@@ -146,7 +144,7 @@ def check_signed_headers(presented: Presented, request: Request) -> None:
     Raises AccessDenied with HeadersNotSigned.
     """
     signed = presented.credential.signed_set
-    loose = [name for name in request.headers.keys() - signed if name.startswith("x-amz-")]
+    loose = [name for name in request.headers if name.startswith("x-amz-") and name not in signed]
     if "host" not in signed:
         loose.append("host")
     if loose and presented.credential.algorithm != sigv2.ALGORITHM:

@@ -144,8 +144,13 @@ def s3_needs(ask: Ask) -> Iterator[Need]:
         yield from _S3_OTHERS.get(ask.operation, own_name("s3"))(ask)
 
 
+_SIGNS = frozenset(word for _, signs in _EXTRAS for sign in signs for word in sign)
+
+
 def _write(ask: Ask) -> Iterator[Need]:
     yield Need("s3:PutObject", ask.object_arn)
+    if _SIGNS.isdisjoint(ask.params) and _SIGNS.isdisjoint(ask.headers):
+        return  # nearly every write
     for action, signs in _EXTRAS:
         if any(ask.has(member, header) for member, header in signs):
             yield Need(action, ask.object_arn)

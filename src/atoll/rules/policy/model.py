@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from atoll.domain.call import Caller
 
@@ -104,9 +104,8 @@ class Attached:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
-    """One resource that a call touches, its owner's account and its own policy.
+class Guarded(NamedTuple):
+    """One resource that a call touches, its owner's account and its own policy. A tuple, because each request makes one.
 
     A call through a Multi-Region Access Point touches two: the access point and the bucket, each judged under its own ARN.
     `restrict_public`: RestrictPublicBuckets is on. `must_allow`: its policy must allow even callers of its own account, as
@@ -120,8 +119,7 @@ class Guarded:
     must_allow: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """One question: may this caller do this action on all of these? `canonical` is the canonical id of the caller's account."""
 
     caller: Caller

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from atoll.domain.arn import object_arn
 from atoll.domain.call import Call
@@ -16,6 +16,8 @@ from atoll.rules import conditional, metadata, ranges, replication
 from atoll.services.s3.records import BucketRecord
 from atoll.services.s3.versions import shown
 from atoll.services.s3.writing import checksum_members
+
+MOMENTS_REMEMBERED = 4096  # what is popular is read again
 
 # Stored header -> AWS's member
 _MEMBERS = {
@@ -28,8 +30,10 @@ _MEMBERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+_NO_OVERRIDES: Mapping[str, Any] = {}
+
+
+class Reading(NamedTuple):
     """What a GET or HEAD asks for. `overrides` maps output members to the values of response-* parameters."""
 
     range: str | None = None
@@ -39,11 +43,10 @@ class Reading:
     if_none_match: str | None = None
     if_modified_since: datetime | None = None
     if_unmodified_since: datetime | None = None
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = _NO_OVERRIDES
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """The answer to a Reading: which bytes, and everything but the bytes."""
 
     span: Span | None
@@ -64,13 +67,13 @@ def view(call: Call, record: BucketRecord, key: str, facts: Facts, reading: Read
     )
     partial, span = _bytes(facts, reading)
     length = span.size if span else 0 if partial else facts.size
-    members = {
-        **_members(call, record, key, facts),
-        **_part_members(facts, reading, partial=partial),
-        "ContentLength": length,
-        **({"ContentRange": f"bytes {span.first}-{span.last}/{facts.size}"} if span else {}),
-        **reading.overrides,
-    }
+    members = _members(call, record, key, facts)
+    if reading.part is not None or reading.checksums:
+        members.update(_part_members(facts, reading, partial=partial))
+    members["ContentLength"] = length
+    if span:
+        members["ContentRange"] = f"bytes {span.first}-{span.last}/{facts.size}"
+    members.update(reading.overrides)
     return View(span, length == 0, 206 if partial else 200, members)
 
 
@@ -109,23 +112,32 @@ def _checksum(facts: Facts, reading: Reading, *, partial: bool) -> Checksum | No
 
 
 def _members(call: Call, record: BucketRecord, key: str, facts: Facts) -> dict[str, Any]:
-    status = replication.status(facts.replication, replica=facts.replica)
     members: dict[str, Any] = {
         "AcceptRanges": "bytes",
         "LastModified": modified(facts),
         "ETag": f'"{facts.etag}"',
-        "Metadata": metadata.shown(facts.meta),
         **shown(record, facts.version),
-        **{member: facts.headers[name] for name, member in _MEMBERS.items() if name in facts.headers},
-        **({"ReplicationStatus": status} if status else {}),
     }
+    for name, value in facts.headers.items():
+        if name in _MEMBERS:
+            members[_MEMBERS[name]] = value
+    if facts.meta:
+        members["Metadata"] = metadata.shown(facts.meta)
+    status = replication.status(facts.replication, replica=facts.replica)
+    if status:
+        members["ReplicationStatus"] = status
     if facts.tags and call.may("s3:GetObjectTagging", object_arn(record.name, key)):
         members["TagCount"] = len(facts.tags)
     return members
 
 
 def modified(facts: Facts) -> datetime:
-    return datetime.fromtimestamp(facts.modified_ms / 1000, UTC)
+    return _moment(facts.modified_ms)
+
+
+@lru_cache(maxsize=MOMENTS_REMEMBERED)
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def overrides(call: Call, **given: Any) -> dict[str, Any]:
