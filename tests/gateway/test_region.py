@@ -384,3 +384,13 @@ def test_a_read_in_profile_aws_takes_as_long_as_was_drawn(story):
         assert gate.clock.monotonic() - before == pytest.approx(0.0200855, rel=1e-4)
 
     story(told)
+
+
+def test_what_a_stranger_calls_a_service_makes_no_series_of_metrics(story):
+    async def told(gate):
+        for number in range(3):
+            assert (await gate.ask("GET", "/b/k", service=f"made-up-{number}")).status == 501
+            await gate.ask("GET", "/", host=f"made-up-{number}-111122223333.s3-accesspoint.us-east-1.amazonaws.com", how="")
+        assert "made-up" not in gate.metrics.text().decode()
+
+    story(told)

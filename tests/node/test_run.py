@@ -3,10 +3,13 @@ import json
 
 import pytest
 
+from atoll.domain.message import Request
 from atoll.gateway.pace import PaceSettings
+from atoll.gateway.record import Recorder
 from atoll.node.config import load
-from atoll.node.run import Leave, _pace_action, _paces, _patient_group
+from atoll.node.run import Leave, _bug, _pace_action, _paces, _patient_group
 from atoll.rules.published import S3_API
+from s3world import Ticks
 
 WORLD = load(None)
 
@@ -59,3 +62,11 @@ def test_a_task_that_fails_is_not_hushed_up():
 
     with pytest.raises(ExceptionGroup):
         asyncio.run(whole())
+
+
+def test_a_bug_is_told_without_the_query_which_may_hold_a_signature(tmp_path, capsys):
+    record = Recorder(tmp_path / "p.jsonl", "p")
+    _bug(record, Ticks(1.0))(Request("GET", "/b/k?X-Amz-Signature=5ec7e7", {}), ValueError("x"))
+    record.flush()
+    assert "5ec7e7" not in (tmp_path / "p.jsonl").read_text() + capsys.readouterr().err
+    assert "/b/k" in (tmp_path / "p.jsonl").read_text()

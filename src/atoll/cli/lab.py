@@ -138,7 +138,8 @@ def _tell(estimate: money.Estimate, inputs: dict[str, Any], *, as_json: bool, pu
     if as_json:
         typer.echo(json.dumps(cost_report.as_json(estimate, inputs, published=published), indent=1))
         return
-    table = Table(title=f"USD over a single bucket, from a {estimate.origin}", title_justify="left", box=None, pad_edge=False)
+    origin = {"plan": "a plan", "counters": "what a lab run counted"}[estimate.origin]
+    table = Table(title=f"USD over a single bucket, from {origin}", title_justify="left", box=None, pad_edge=False)
     table.add_column("term")
     for column in ("quantity", "USD", "share", *(("published",) if published else ())):
         table.add_column(column, justify="right")

@@ -110,7 +110,7 @@ class Gateway:
         if request.onward is not None and request.onward.replica:
             return await self._replica(x)
         part = x.part = self._slice(x.named)
-        document = await self._form(x)
+        document = await self._form(x) if part.service in QUERY_SERVICES else b""
         x.known = self._who(x, document)
         route = part.codec.route(request.method, x.named.path, request.query, request.headers, document)
         x.operation = route.operation
@@ -129,8 +129,9 @@ class Gateway:
         payload.raise_late()
         answer = await operate(part, call, params)
         x.log.update(call.log)
-        path = "mrap" if request.onward is not None and request.onward.access_point else "single"
-        await self.pace.hold(x.operation, path, request.arrived)
+        if self.pace.settings.paths:
+            path = "mrap" if request.onward is not None and request.onward.access_point else "single"
+            await self.pace.hold(x.operation, path, request.arrived)
         return self._write(x, part, answer)
 
     # -- name
@@ -144,8 +145,6 @@ class Gateway:
     # -- authenticate
 
     async def _form(self, x: Exchange) -> bytes:
-        if x.named.service not in QUERY_SERVICES:
-            return b""
         return await x.request.body.read_small(FORM_MAX_BYTES)
 
     def _who(self, x: Exchange, document: bytes) -> Known:
@@ -267,7 +266,7 @@ class Gateway:
     def _log(self, x: Exchange, response: Response) -> None:
         request, onward = x.request, x.request.onward
         seconds = self.clock.monotonic() - request.arrived if request.arrived else 0.0
-        self.metrics.request(x.named.service, x.operation, response.status, seconds)
+        self.metrics.request(x.part.service if x.part else "-", x.operation, response.status, seconds)
         size_in, size_out = request.body.length or 0, response.body.length or 0
         self.metrics.moved("in", size_in)
         self.metrics.moved("out", size_out)

@@ -60,7 +60,7 @@ class Plan:
 
 def _bug(record: Recorder, clock: SystemClock) -> Callable[[Request | None, Exception], None]:
     def tell(request: Request | None, bug: Exception) -> None:
-        target = request.target if request else "-"
+        target = request.path if request else "-"  # never the query: it may hold a signature and a token
         record.event({"time": clock.now(), "event": "bug", "target": target, "error": repr(bug)})
         sys.stderr.write(f"{target}: {bug!r}\n")
 

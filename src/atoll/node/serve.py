@@ -126,7 +126,7 @@ class Parts:
         return self.state.version if self.state is not None else 0
 
     def bug(self, request: Request | None, bug: Exception) -> None:
-        target = request.target if request else "-"
+        target = request.path if request else "-"  # never the query: it may hold a signature and a token
         self.record.event({"time": self.clock.now(), "event": "bug", "target": target, "error": repr(bug)})
 
 

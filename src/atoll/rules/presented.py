@@ -319,6 +319,9 @@ def _from_sigv2(request: Request, members: dict[str, str], repeated: frozenset[s
         raise ApiError(
             "AccessDenied", "Query-string authentication requires the Signature, Expires and AWSAccessKeyId parameters, once each."
         )
+    loose = sorted(sigv2.UNCOVERED.intersection(members))
+    if loose:
+        raise ApiError("AccessDenied", f"A signature of version 2 does not cover {loose[0]!r}. Please use {sigv4.ALGORITHM}.")
     expires = members["Expires"]
     if not (expires.isascii() and expires.isdecimal()) or len(expires) > 20:
         raise ApiError("AccessDenied", f"Invalid date (should be seconds since epoch): {expires!r}")

@@ -57,7 +57,10 @@ class RestWriter:
             place = bound.get(name)
             if place is not None and value is not None:
                 wire, text = place
-                headers[wire] = _checked(value if text is None else text(value), wire)
+                headers[wire] = value if text is None else text(value)
+        joined = "".join(headers.values())
+        if not (joined.isascii() and joined.isprintable()):
+            headers = {wire: _checked(value, wire) for wire, value in headers.items()}
         for name, prefix in self._maps.items():
             for key, value in (members.get(name) or {}).items():
                 headers[_checked(prefix + key, "a header name")] = _encoded(value)

@@ -43,6 +43,7 @@ class _Builder:
     def __init__(self) -> None:
         self.top = Element("", {})
         self.stack = [self.top]
+        self.texts: list[list[str]] = [[]]  # of each open element; joined once, as text between 200,000 children comes in as many pieces
         self.count = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -52,12 +53,13 @@ class _Builder:
         element = Element(name.rpartition(":")[2], attributes)
         self.stack[-1].children.append(element)
         self.stack.append(element)
+        self.texts.append([])
 
     def end(self, name: str) -> None:
-        self.stack.pop()
+        self.stack.pop().text = "".join(self.texts.pop())
 
     def text(self, data: str) -> None:
-        self.stack[-1].text += data
+        self.texts[-1].append(data)
 
 
 def _no_doctype(*_: object) -> NoReturn:
