@@ -183,6 +183,22 @@ class StoreContract:
         assert seen == ["end", "seal"]
 
     @promise
+    async def test_what_was_sealed_is_committed_before_a_later_write(self, store, clock):
+        """Whoever forbids further writes and then waits for a write of their own has seen all that were let through."""
+        for content in (b"small", LARGE):
+            sealed, key = asyncio.Event(), Key("bucket", f"{len(content)}")
+
+            def seal(told=sealed):
+                told.set()
+                return facts()
+
+            async with asyncio.TaskGroup() as group:
+                group.create_task(store.put(key, stream(content[:5], content[5:]), seal))
+                await sealed.wait()
+                await store.drop(Key("!uploads", ""))
+                assert (key.name, "null", True) in await names(store)
+
+    @promise
     async def test_a_found_version_can_be_closed_unread(self, store, clock):
         await put(store, content=LARGE)
         found = await store.get(KEY)

@@ -108,6 +108,7 @@ class Gate:
             authority=self.laws,
             receive=self._receive,
             named_point=lambda params: "",
+            named_identity=self.identities.named,
             clock=self.clock,
             ids=RequestIds(),
             record=self.record,

@@ -7,9 +7,11 @@ import pytest
 from atoll.domain.call import Caller, Onward, Proof
 from atoll.domain.message import Body, Request
 from atoll.domain.objects import Facts, Key, Stamp
+from atoll.gateway.authorize import Permit
 from atoll.gateway.pace import PaceSettings, PathPace
 from atoll.rules import presign, replica_form
 from atoll.rules.sigv4 import Credentials
+from atoll.services.iam.records import USERS
 from atoll.services.s3.records import BUCKETS, BucketRecord
 from gateway.gate import PLAIN, between, code, guard, statement, text
 from s3world import slowly
@@ -392,5 +394,71 @@ def test_what_a_stranger_calls_a_service_makes_no_series_of_metrics(story):
             assert (await gate.ask("GET", "/b/k", service=f"made-up-{number}")).status == 501
             await gate.ask("GET", "/", host=f"made-up-{number}-111122223333.s3-accesspoint.us-east-1.amazonaws.com", how="")
         assert "made-up" not in gate.metrics.text().decode()
+
+    story(told)
+
+
+# -- who may do what to whom in IAM
+
+ANY_IAM = {"Effect": "Allow", "Action": "iam:*", "Resource": "*"}
+ADMINISTRATORS = f"arn:aws:iam::{ACCOUNT}:user/admins/*"
+ALL_POWER = "arn:aws:iam::aws:policy/AdministratorAccess"
+VERSION = "Version=2010-05-08"
+
+
+def test_a_policy_on_a_path_holds_for_who_is_named_without_it(story):
+    async def told(gate):
+        await gate.query(f"Action=CreateUser&{VERSION}&UserName=boss&Path=/admins/")
+        clerk = await gate.user("clerk", ANY_IAM, {"Effect": "Deny", "Action": "iam:*", "Resource": ADMINISTRATORS})
+        warden = await gate.user("warden", {"Effect": "Allow", "Action": "iam:GetUser", "Resource": ADMINISTRATORS})
+        assert await code(await gate.query(f"Action=CreateAccessKey&{VERSION}&UserName=boss", by=clerk)) == (403, "AccessDenied")
+        assert (await gate.query(f"Action=GetUser&{VERSION}&UserName=boss", by=warden)).status == 200
+        assert await code(await gate.query(f"Action=GetUser&{VERSION}&UserName=clerk", by=warden)) == (403, "AccessDenied")
+
+    story(told)
+
+
+def test_a_namesake_gives_a_new_user_no_other_path(story):
+    async def told(gate):
+        clerk = await gate.user("clerk", {"Effect": "Allow", "Action": "iam:CreateUser", "Resource": f"arn:aws:iam::{ACCOUNT}:user/clerk"})
+        assert await code(await gate.query(f"Action=CreateUser&{VERSION}&UserName=clerk&Path=/admins/", by=clerk)) == (403, "AccessDenied")
+
+    story(told)
+
+
+def test_a_policy_may_say_which_policies_are_not_for_giving(story):
+    async def told(gate):
+        deny = {"Effect": "Deny", "Action": "iam:AttachUserPolicy", "Resource": "*", "Condition": {"ArnEquals": {"iam:PolicyARN": ALL_POWER}}}
+        clerk = await gate.user("clerk", ANY_IAM, deny)
+        attach = f"Action=AttachUserPolicy&{VERSION}&UserName=clerk&PolicyArn=arn:aws:iam::aws:policy/"
+        assert await code(await gate.query(attach + "AdministratorAccess", by=clerk)) == (403, "AccessDenied")
+        assert (await gate.query(attach + "AmazonS3ReadOnlyAccess", by=clerk)).status == 200
+
+    story(told)
+
+
+def test_a_policy_may_ask_for_a_boundary_on_whom_it_is_used(story):
+    async def told(gate):
+        only_bounded = {"Effect": "Allow", "Action": "iam:*", "Resource": "*", "Condition": {"StringEquals": {"iam:PermissionsBoundary": ALL_POWER}}}
+        clerk = await gate.user("clerk", only_bounded)
+        await gate.user("free")
+        assert (await gate.query(f"Action=CreateUser&{VERSION}&UserName=bound&PermissionsBoundary={ALL_POWER}", by=clerk)).status == 200
+        assert (await gate.query(f"Action=CreateAccessKey&{VERSION}&UserName=bound", by=clerk)).status == 200
+        assert await code(await gate.query(f"Action=CreateAccessKey&{VERSION}&UserName=free", by=clerk)) == (403, "AccessDenied")
+        assert await code(await gate.query(f"Action=CreateUser&{VERSION}&UserName=more", by=clerk)) == (403, "AccessDenied")
+
+    story(told)
+
+
+def test_a_role_may_be_handed_to_s3_alone(story):
+    async def told(gate):
+        role, outcome = f"arn:aws:iam::{ACCOUNT}:role/copier", {}
+        for name, service in (("ann", "s3.amazonaws.com"), ("bob", "lambda.amazonaws.com")):
+            given = {"StringEquals": {"iam:PassedToService": service}}
+            await gate.user(name, {"Effect": "Allow", "Action": "iam:PassRole", "Resource": "*", "Condition": given})
+            caller = Caller("user", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/{name}", gate.world.state.get(USERS, name).id, name)
+            permit = Permit(gate.laws, Request("PUT", "/", {}), caller, Proof(), 0.0, "us-east-1", ACCOUNT, "PutBucketReplication", {})
+            outcome[name] = permit.may("iam:PassRole", role)
+        assert outcome == {"ann": True, "bob": False}
 
     story(told)

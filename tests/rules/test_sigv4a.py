@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import time
+from fnmatch import fnmatchcase
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atoll.rules import sigv4a
 

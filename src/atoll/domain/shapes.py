@@ -28,6 +28,7 @@ class Store(Protocol):
         """Store one version and return its facts, stamp included.
 
         Reads `body` to its end, then calls `seal`, then judges `condition` against the current version inside the commit.
+        Nothing waits between `seal` and the write's place in the order of commits: a later write is committed later.
         A version "null" replaces the null version of the key. Any other version id that is already there is left as it is
         and its facts are returned (delivery is idempotent). Facts with `marker` are delete markers. Facts without a stamp
         get one: max(now_ms, 1 + highest ms of the key).

@@ -18,6 +18,7 @@ from atoll.rules.policy.model import Asked, Attached, Context, Decision, Guarded
 from atoll.rules.policy.public import PublicAccess, strictest
 
 S3_OBJECT = "arn:aws:s3:::"
+PASSED_TO = "s3.amazonaws.com"  # S3 user guide, "Setting up permissions for live replication": the one service that is given roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class Permit:
     params: Mapping[str, Any]
     tagged: str = ""
     existing_tags: Mapping[str, str] | None = None
+    boundary: str = ""
     decided: list[Mapping[str, str]] = field(default_factory=list)
 
     def allow(self, action: str, resource: str) -> None:
@@ -116,7 +118,14 @@ class Permit:
         key = self.params.get("Key")
         if action == "s3:ListBucket" and key:
             return Overlay(self._context(account, self.existing_tags), {"s3:prefix": str(key)})
+        if action.startswith("iam:"):
+            return Overlay(self._context(account, None), self._of_identities(action))
         return self._context(account, self.existing_tags if resource == self.tagged else None)
+
+    def _of_identities(self, action: str) -> Mapping[str, Value | None]:
+        """IAM's own keys: the boundary that a call gives, or that the user or role it names has; whom a role is handed to."""
+        given = self.params.get("PermissionsBoundary") or self.boundary or None
+        return {"iam:permissionsboundary": given, "iam:passedtoservice": PASSED_TO if action == "iam:PassRole" else None}
 
     def _context(self, account: str, existing_tags: Mapping[str, str] | None) -> RequestContext:
         onward = self.request.onward
@@ -170,7 +179,7 @@ def _guarded(arn: str, guard: Guard, blocks: PublicAccess) -> Guarded:
 
 def authorize(
     permit: Permit, service: str, *, bucket: str, key: str, headers: Mapping[str, str], source: tuple[str, str, str] | None,
-    access_point: str = "",
+    access_point: str = "", identity: str = "",
 ) -> None:
     """Check every action that the operation needs. Raises AccessDenied."""
     needs: Sequence[Need] = required(
@@ -185,6 +194,7 @@ def authorize(
         source=source,
         access_point=access_point,
         caller_arn=permit.caller.arn,
+        identity=identity,
     )
     for need in needs:
         permit.allow(need.action, need.resource)

@@ -20,16 +20,48 @@ FLUSH_S = 0.2  # the node flushes this often
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
+class RequestEvent(msgspec.Struct, omit_defaults=True, tag_field="event", tag="request"):
+    """What is told of every request. `decided`: action, resource, outcome, reason and statement of each permission asked
+    for. `place`, `entry_request_id` and `access_point` are there when an entry took it."""
+
+    process: str
+    time: float
+    request_id: str
+    service: str
+    operation: str
+    region: str
+    caller: str
+    bucket: str
+    key: str
+    status: int
+    bytes_in: int
+    bytes_out: int
+    ms: float
+    peer: str
+    decided: list[Mapping[str, str]] = []
+    place: str = ""
+    entry_request_id: str = ""
+    access_point: str = ""
+
+
 class Recorder:
-    """A log of one process. `event` is cheap; `flush` writes."""
+    """A log of one process. `event` and `request` are cheap; `flush` writes."""
 
     def __init__(self, path: Path | None, process: str) -> None:
         self._path = path
-        self._process = process
+        self.process = process
         self._lines: list[bytes] = []
 
     def event(self, facts: Mapping[str, Any]) -> None:
-        self._lines.append(_encode({"process": self._process, **facts}))
+        self._add(_encode({"process": self.process, **facts}))
+
+    def request(self, event: RequestEvent, more: Mapping[str, Any]) -> None:
+        """One request; `more` are what its operation had to tell."""
+        line = _encode(event)
+        self._add(line[:-1] + b"," + _encode(more)[1:] if more else line)
+
+    def _add(self, line: bytes) -> None:
+        self._lines.append(line)
         if len(self._lines) >= LINES_MAX:
             self.flush()
 

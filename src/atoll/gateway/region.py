@@ -23,7 +23,7 @@ from atoll.gateway.authorize import Authority, Permit, authorize
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.pace import Pace
 from atoll.gateway.payload import NO_PAYLOAD, Payload, checked
-from atoll.gateway.record import Recorder, RequestIds
+from atoll.gateway.record import Recorder, RequestEvent, RequestIds
 from atoll.gateway.slices import Slice, operate
 from atoll.rules.accesspoint import check_operation
 from atoll.rules.checksums import PayloadReader, has_nothing
@@ -60,10 +60,16 @@ async def _as_it_is(_version: int) -> None:
     """For a control state that nobody else changes."""
 
 
+def _unknown(_params: Mapping[str, Any]) -> tuple[str, str]:
+    """Nobody that is called so."""
+    return "", ""
+
+
 @dataclass(slots=True)
 class Gateway:
     """A region's Handler. `receive` takes replicas from other regions; `named_point` gives the ARN of the access point that
-    a control operation names, "" when there is none. `catch_up` returns when the control state is at least of a version."""
+    a control operation names, "" when there is none. `catch_up` returns when the control state is at least of a version.
+    `named_identity` gives the ARN and the permissions boundary of the user or role that an IAM call names."""
 
     region: str
     account: str
@@ -79,6 +85,7 @@ class Gateway:
     pace: Pace
     compat: str = "lenient"
     catch_up: Callable[[int], Awaitable[None]] = _as_it_is
+    named_identity: Callable[[Mapping[str, Any]], tuple[str, str]] = _unknown
 
     async def __call__(self, request: Request) -> Response:
         x = self._begin(request)
@@ -213,6 +220,9 @@ class Gateway:
             x.permit.existing_tags = await self.authority.tags(x.bucket, x.key, params.get("VersionId"))
         copied = params.get("CopySource")
         source = parse_copy_source(copied) if isinstance(copied, str) else None
+        identity = ""
+        if x.named.service == "iam":
+            identity, x.permit.boundary = self.named_identity(params)
         authorize(
             x.permit,
             x.named.service,
@@ -221,6 +231,7 @@ class Gateway:
             headers=x.request.headers,
             source=(source.bucket, source.key, source.version or "") if source else None,
             access_point=self.named_point(params) if x.named.service == "s3control" else "",
+            identity=identity,
         )
 
     # -- copies from other regions
@@ -270,30 +281,30 @@ class Gateway:
         size_in, size_out = request.body.length or 0, response.body.length or 0
         self.metrics.moved("in", size_in)
         self.metrics.moved("out", size_out)
-        event: dict[str, Any] = {
-            "time": x.now,
-            "event": "request",
-            "request_id": x.request_id,
-            "service": x.named.service,
-            "operation": x.operation,
-            "region": self.region,
-            "caller": x.known.caller.arn or x.known.caller.kind,
-            "bucket": x.bucket,
-            "key": x.key,
-            "status": response.status,
-            "bytes_in": size_in,
-            "bytes_out": size_out,
-            "ms": round(seconds * 1000, 3),
-            "peer": request.peer,
-        }
-        if onward is not None:
-            event["place"], event["entry_request_id"] = onward.place, onward.request_id
-            if onward.access_point:
-                event["access_point"] = onward.access_point
-        if x.permit is not None and x.permit.decided:
-            event["decided"] = x.permit.decided
-        event.update(x.log)
-        self.record.event(event)
+        decided = x.permit.decided if x.permit is not None else []
+        self.record.request(
+            RequestEvent(
+                self.record.process,
+                x.now,
+                x.request_id,
+                x.named.service,
+                x.operation,
+                self.region,
+                x.known.caller.arn or x.known.caller.kind,
+                x.bucket,
+                x.key,
+                response.status,
+                size_in,
+                size_out,
+                round(seconds * 1000, 3),
+                request.peer,
+                decided,
+                onward.place if onward is not None else "",
+                onward.request_id if onward is not None else "",
+                onward.access_point if onward is not None else "",
+            ),
+            x.log,
+        )
 
 
 def _check_length(request: Request) -> None:

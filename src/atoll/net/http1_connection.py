@@ -61,6 +61,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, home: Home, *, secure: bool, peer: str = "") -> None:
         self._home = home
+        self._now = home.clock.monotonic
         self._secure = secure
         self._peer = peer
         self._queue: deque[Exchange | Takeover | Refusal] = deque()
@@ -79,6 +80,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's do not say that they are
+        self._loop = asyncio.get_running_loop()
         self._outlet = Outlet(self._transport)
         if not self._peer:
             name = transport.get_extra_info("peername")
@@ -122,9 +124,6 @@ class Connection(asyncio.Protocol):
         self._set_deadline(self._now())
 
     # ---- reading
-
-    def _now(self) -> float:
-        return self._home.clock.monotonic()
 
     def _arrived(self, item: Exchange | Takeover) -> None:
         if isinstance(item, Takeover):
@@ -230,7 +229,7 @@ class Connection(asyncio.Protocol):
         while not self._queue:
             if self._no_more or self._outlet.lost:
                 return None
-            self._waiter = asyncio.get_running_loop().create_future()
+            self._waiter = self._loop.create_future()
             await self._waiter
         item = self._queue.popleft()
         if len(self._queue) == self._home.limits.ahead - 1:

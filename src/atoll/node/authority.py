@@ -19,6 +19,7 @@ from atoll.services.s3control.plane import AccessPoints
 from atoll.state import State
 
 EXISTING_TAG = "s3:existingobjecttag/"
+ASKS_REMEMBERED = 4096  # callers and buckets whose policies were looked through
 NO_BLOCK = PublicAccess()
 
 
@@ -31,6 +32,8 @@ class RecordAuthority:
     points: AccessPoints
     store: Store
     _guards: dict[str, tuple[BucketRecord, Guard]] = field(default_factory=dict)
+    _asks: dict[tuple[str, str, str, str], bool] = field(default_factory=dict)
+    _asks_of: int = -1  # the state version that _asks was derived from
 
     def side(self, caller: Caller) -> Side:
         return self.identities.side(caller)
@@ -54,7 +57,15 @@ class RecordAuthority:
 
     def asks_for_tags(self, caller: Caller, bucket: str, access_point: str) -> bool:
         """Could any policy that counts here ask for s3:ExistingObjectTag? Only then are tags read (policy.md, section 6)."""
-        return any(policy.asks(EXISTING_TAG) for policy in self._policies(caller, bucket, access_point))
+        if self._asks_of != self.state.version or len(self._asks) >= ASKS_REMEMBERED:
+            self._asks.clear()
+            self._asks_of = self.state.version
+        key = (caller.user_id, caller.session_policy, bucket, access_point)
+        known = self._asks.get(key)
+        if known is None:
+            policies = self._policies(caller, bucket, access_point)
+            known = self._asks[key] = any(policy.asks(EXISTING_TAG) for policy in policies)
+        return known
 
     def _policies(self, caller: Caller, bucket: str, access_point: str) -> Iterator[Policy]:
         side = self.identities.side(caller)

@@ -160,6 +160,7 @@ def gateway(shared: Shared, ids: RequestIds) -> Gateway:
         authority=authority,
         receive=partial(receive, replica),
         named_point=partial(_named_point, shared),
+        named_identity=shared.identities.named,
         catch_up=partial(_catch_up, shared.state),
         clock=shared.clock,
         ids=ids,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from atoll.domain.errors import ApiError, not_implemented
 
+ACCOUNTS_REMEMBERED = 1024  # canonical ids kept; one is asked for at every decision
 CANNED = frozenset(
     {
         "private", "public-read", "public-read-write", "authenticated-read", "aws-exec-read", "bucket-owner-read",
@@ -18,6 +20,7 @@ OWNER_ONLY = frozenset({"private", "bucket-owner-full-control"})  # S3: accepted
 ENFORCED = "BucketOwnerEnforced"
 
 
+@lru_cache(maxsize=ACCOUNTS_REMEMBERED)
 def canonical_id(account: str) -> str:
     """64 hex digits, always the same for an account."""
     return hashlib.sha256(f"canonical user of account {account}".encode()).hexdigest()

@@ -20,9 +20,16 @@ class Follower:
     __slots__ = ("_connection", "_data_version", "trouble")
 
     def __init__(self, path: Path) -> None:
-        self._connection = file.connect(path, busy_s=0.0)
+        self._connection = file.connect(path)
         self._data_version = -1
         self.trouble = ""
+
+    def first(self) -> Batch:
+        """Everything, waiting for locks as a start may (several processes open a new file at once); from then on `poll`
+        waits for none. Raises sqlite3.Error."""
+        batch = self.read(0)
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        return batch
 
     def poll(self, seen: int) -> Batch | None:
         """What changed after `seen`; None when nothing did, or when the file cannot be read now (static stability)."""

@@ -47,7 +47,7 @@ class State:
         file.create(path)
         follower = Follower(path)
         state = cls(path, file.connect(path, busy_s), follower)
-        state._apply(follower.read(0))
+        state._apply(follower.first())
         return state
 
     @classmethod

@@ -1,6 +1,9 @@
+import asyncio
+
 import pytest
 
 from atoll.domain.call import Onward
+from atoll.domain.errors import ApiError
 from atoll.domain.objects import Key
 from atoll.services.s3.records import BUCKETS, BucketRecord
 from s3world import World, story
@@ -216,3 +219,44 @@ async def test_an_object_cannot_land_in_a_bucket_that_went_meanwhile(world: Worl
     error = await world.refused("PutObject", Body(chunks(), 5), Bucket="bkt", Key="k")
     assert error.code == "NoSuchBucket"
     assert await world.store.head(Key("bkt", "k")) is None
+
+
+async def outcome(doing):
+    try:
+        await doing
+    except ApiError as error:
+        return error.code
+    return "done"
+
+
+@story()
+async def test_a_bucket_that_goes_takes_no_acknowledged_write_with_it(world: World):
+    """Whatever the order in which the two meet, one of them is refused."""
+    for turn in range(40):
+        await world.bucket()
+        async with asyncio.TaskGroup() as group:
+            gone = group.create_task(outcome(world.do("DeleteBucket", Bucket="bkt")))
+            await asyncio.sleep(turn / 10_000)
+            put = group.create_task(outcome(world.put("k")))
+            began = group.create_task(outcome(world.do("CreateMultipartUpload", Bucket="bkt", Key="k")))
+        assert (gone.result(), put.result()) in {
+            ("done", "OperationAborted"), ("done", "NoSuchBucket"), ("OperationAborted", "done"), ("BucketNotEmpty", "done"),
+        }  # fmt: skip
+        await world.bucket()
+        assert await world.keys() == (["k"] if put.result() == "done" else [])
+        uploads = (await world.do("ListMultipartUploads", Bucket="bkt")).members.get("Uploads", ())
+        assert bool(uploads) == (began.result() == "done" and gone.result() != "done")
+        await world.do("DeleteObject", Bucket="bkt", Key="k")
+        await world.do("DeleteBucket", Bucket="bkt")
+
+
+@story()
+async def test_a_bucket_is_deleted_once_at_a_time_and_after_a_refusal_it_is_as_before(world: World):
+    await world.bucket()
+    world.here.leaving.add("bkt")
+    assert (await world.refused("DeleteBucket", Bucket="bkt")).code == "OperationAborted"
+    assert (await world.refused("PutObject", b"x", Bucket="bkt", Key="k")).code == "OperationAborted"
+    world.here.leaving.clear()
+    await world.put("k")
+    assert (await world.refused("DeleteBucket", Bucket="bkt")).code == "BucketNotEmpty"
+    await world.put("k2")

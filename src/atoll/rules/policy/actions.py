@@ -33,14 +33,16 @@ def required(
     source: tuple[str, str, str] | None = None,
     access_point: str = "",
     caller_arn: str = "",
+    identity: str = "",
 ) -> tuple[Need, ...]:
     """What must be allowed before the operation runs; empty when nothing must, or when the operation asks per key.
 
     `service` is botocore's name, `account` the one that owns the world. `source` is (bucket, key, version or "") of a copy.
     `access_point`: ARN of the Multi-Region Access Point that an s3control call names, when its alias is known.
+    `identity`: ARN, with its path, of the user or role that an IAM call names, when there is such a one.
     `caller_arn` stands in where IAM takes a missing UserName as the caller.
     """
     if service == "s3" and (plain := OBJECTS.get(operation)) is not None:  # the data plane's way
         return (Need(plain[version], object_arn(bucket, key)),)
-    ask = Ask(operation, params, bucket, key, version, account, headers, source, access_point, caller_arn)
+    ask = Ask(operation, params, bucket, key, version, account, headers, source, access_point, caller_arn, identity)
     return tuple(_SERVICES.get(service, own_name(service))(ask))

@@ -30,12 +30,16 @@ _OWN_USER = frozenset(
     }
 )
 
+_MAKES = frozenset({"CreateUser", "CreateRole"})  # named by what the call says, not by a namesake that is there already
+
 
 def iam_needs(ask: Ask) -> Iterator[Need]:
     yield Need(f"iam:{ask.operation}", _iam_resource(ask))
 
 
 def _iam_resource(ask: Ask) -> str:
+    if ask.identity and ask.operation not in _MAKES:
+        return ask.identity
     for member, kind in _IAM_RESOURCES:
         if name := ask.text(member):
             return _iam_arn(ask, kind, name)
@@ -47,7 +51,7 @@ def _iam_resource(ask: Ask) -> str:
 
 
 def _iam_arn(ask: Ask, kind: str, name: str) -> str:
-    """With the path of a Create call; of what exists, only the name is known here."""
+    """With the path of a Create call; of what does not exist, only the name is known."""
     path = ask.text("Path") if ask.operation.startswith("Create") else ""
     return f"arn:aws:iam::{ask.account}:{kind}{path or '/'}{name}"
 

@@ -279,6 +279,7 @@ _KEYS: Mapping[str, Callable[[RequestContext], Value | None]] = {
     "s3:object-lock-retain-until-date": _lock_until,
     "s3:object-lock-remaining-retention-days": _lock_days,
     "s3:object-lock-legal-hold": lambda c: c.member("ObjectLockLegalHoldStatus") or c.member_of("LegalHold", "Status"),
+    "iam:policyarn": _member("PolicyArn"),
     "s3:dataaccesspointarn": lambda c: c.access_point or None,
     "s3:dataaccesspointaccount": lambda c: c.access_point_account or None,
     "s3:accesspointnetworkorigin": lambda c: NETWORK_ORIGIN if c.access_point else None,

@@ -30,6 +30,7 @@ class Ask:
     source: tuple[str, str, str] | None
     access_point: str
     caller_arn: str
+    identity: str = ""
 
     def has(self, member: str, header: str) -> bool:
         return member in self.params or header in self.headers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from atoll.domain.call import Caller, CallerKind
 from atoll.domain.errors import ApiError
@@ -121,6 +121,17 @@ class Identities:
         if kind == "assumed-role":
             return self._state.get(ROLES, name.partition("/")[0].lower()) is not None
         return self._by_arn(principal) is not None
+
+    def named(self, params: Mapping[str, Any]) -> tuple[str, str]:
+        """ARN and permissions boundary of the user or role that an IAM call names; two times "" when there is none."""
+        self._freshen()
+        kinds: tuple[tuple[CallerKind, str], ...] = (("user", "UserName"), ("role", "RoleName"))
+        for kind, member in kinds:
+            name = str(params.get(member) or "")
+            record = self._named(kind, name) if name else None
+            if record is not None and record.name == name:
+                return self._arn(record), record.boundary
+        return "", ""
 
     def role(self, arn: str) -> Role | None:
         self._freshen()

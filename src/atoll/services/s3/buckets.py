@@ -71,10 +71,20 @@ def _check_owner(record: BucketRecord, owner: str) -> None:
 
 def still(here: Here, record: BucketRecord) -> BucketRecord:
     """The bucket's record as it is at this moment: versioning may have changed, or the bucket gone, while a body was read."""
+    if record.name in here.leaving:
+        raise aborted(record.name)
     now = here.locate(record.name)
     if now is None or now.created_ms != record.created_ms:
         raise no_such_bucket(record.name)
     return now
+
+
+def aborted(name: str) -> ApiError:
+    return ApiError(
+        "OperationAborted",
+        "A conflicting conditional operation is currently in progress against this resource. Please try again.",
+        BucketName=name,
+    )
 
 
 Judge = Callable[[BucketRecord, Change], dict[str, Any]]

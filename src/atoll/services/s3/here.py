@@ -75,6 +75,7 @@ class Here:
     """The collaborators of the operations.
 
     `regions` are those of this world, `account` owns it. `attached(bucket)`: is it a member of an access point?
+    `leaving` are buckets that are being deleted at this moment: nothing is written to them.
     `known(principal)`: does this account, user or role exist (PutBucketPolicy)? `dice(n)` gives n random bytes. `compat` "lenient" answers an owner's second CreateBucket with 200 in every region, because rclone
     sends one before each copy, and GetBucketLocation from everywhere.
     """
@@ -90,6 +91,7 @@ class Here:
     compat: Literal["lenient", "strict"] = "lenient"
     known: Callable[[str], bool] = _anyone
     rules: RuleBook = field(default_factory=RuleBook)
+    leaving: set[str] = field(default_factory=set)
 
     def locate(self, bucket: str) -> BucketRecord | None:
         """The bucket wherever it is."""

@@ -15,10 +15,12 @@ from atoll.domain.limits import BUCKET_TAGS_MAX, BUCKETS_MAX
 from atoll.domain.names import check_bucket_name
 from atoll.domain.objects import Key
 from atoll.rules import birthplace, owners, tags, uploads
-from atoll.services.s3.buckets import bucket_anywhere, bucket_here, by_access_point, elsewhere
+from atoll.services.s3.buckets import aborted, bucket_anywhere, bucket_here, by_access_point, elsewhere
 from atoll.services.s3.here import Here
 from atoll.services.s3.records import BUCKETS, BucketRecord
 from atoll.state import Change
+
+NOTHING = Key(uploads.area(""), "")  # no upload of any bucket lies there
 
 
 async def CreateBucket(
@@ -128,11 +130,24 @@ async def DeleteBucket(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwn
         raise ApiError(
             "BucketHasAccessPointsAttached", "The bucket is a member of a Multi-Region Access Point.", BucketName=Bucket
         )
-    if await here.store.scan(Bucket, limit=1, versions=True):
-        raise ApiError("BucketNotEmpty", "The bucket you tried to delete is not empty", BucketName=Bucket)
-    await here.state.change(lambda change: change.delete(BUCKETS, record.name))
-    await here.store.drop(Key(uploads.area(Bucket), ""))
+    await _check_empty(here, Bucket)
+    if Bucket in here.leaving:
+        raise aborted(Bucket)
+    here.leaving.add(Bucket)
+    try:
+        await here.store.drop(NOTHING)  # committed behind whatever was sealed before nothing more could be
+        await _check_empty(here, Bucket)
+        await here.state.change(lambda change: change.delete(BUCKETS, record.name))
+        await here.store.drop(Key(uploads.area(Bucket), ""))
+        await here.store.drop(Key(Bucket, ""))  # a copy from another region may have come meanwhile
+    finally:
+        here.leaving.discard(Bucket)
     return Answer()
+
+
+async def _check_empty(here: Here, bucket: str) -> None:
+    if await here.store.scan(bucket, limit=1, versions=True):
+        raise ApiError("BucketNotEmpty", "The bucket you tried to delete is not empty", BucketName=bucket)
 
 
 async def ListBuckets(

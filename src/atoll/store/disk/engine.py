@@ -81,8 +81,8 @@ class DiskStore:
             await draft.write(first)
             async for batch in batches:
                 await draft.write(batch)
-            facts = seal()
             await draft.finish()
+            facts = seal()  # and at once into the queue: who closes a bucket waits behind all that was sealed while it was open
             write = Put(draft.id, key, facts, Bytes(draft.size, signed(draft.crc), None), condition)
             committed = self._committer.submit(write)
         except BaseException:
