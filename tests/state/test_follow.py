@@ -1,10 +1,11 @@
 """A follower sees what others commit."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from atoll.state import file
+from atoll.state import State, file
 from atoll.state.follow import Follower
 
 
@@ -80,3 +81,18 @@ def test_reading_without_asking_tells_the_error(follower, writer):
     writer.execute("DROP TABLE head")
     with pytest.raises(sqlite3.Error):
         follower.read(0)
+
+
+def test_a_new_file_may_be_opened_by_many_at_once(tmp_path):
+    """Processes of a world start together; who meets the other's lock waits for it instead of dying of it."""
+    for round_ in range(10):
+        fresh = tmp_path / f"{round_}.db"
+        with ThreadPoolExecutor(8) as pool:
+            opened = list(pool.map(State.open, [fresh] * 8))
+        for state in opened:
+            state.close()
+
+
+def test_once_it_is_open_no_poll_waits_for_a_lock(follower):
+    follower.first()
+    assert follower._connection.execute("PRAGMA busy_timeout").fetchone()[0] == 0

@@ -36,7 +36,7 @@ from atoll.services.s3control.plane import AccessPoints
 from atoll.state import State
 from atoll.wire.codec import codec
 
-JITTER_SIGMAS = 3.0  # the world's jitter is a bound; a link's is a standard deviation
+JITTER_SIGMAS = 5.0  # the world's jitter is a bound, a link's a standard deviation: five of them are as good as never exceeded
 
 
 @dataclass(frozen=True, slots=True)
