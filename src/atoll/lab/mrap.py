@@ -12,6 +12,7 @@ from typing import Any
 from atoll.lab import cost, ground, pacing, result, tables
 from atoll.lab.callers import CallerProcess, Callers, LabFailed, together
 from atoll.lab.counting import counters
+from atoll.lab.echoes import echo_errors
 from atoll.lab.files import File, make
 from atoll.lab.progress import Progress
 from atoll.lab.propagation import Overwrite, Propagation
@@ -156,6 +157,8 @@ def run(plan: Plan, progress: Progress) -> tuple[result.Json, result.Samples]:
         counted = experiment.counters()
     told = _told(plan, links, regions, samples, cpu, overwrites)
     told["overhead_ms"] = {path: {region: round(ms, 4) for region, ms in by.items()} for path, by in overheads.items()}
+    far = max(row["rtt_ms"] for row in told["distances"] if HOME in row["between"])
+    told["echo_error_ms"] = echo_errors([links.same_ms, far])
     told["initial_copy_s"] = round(first_copy_s, 3)
     told["counters"] = cost.counter_inputs(counted)
     told["counted_cost"] = cost.as_json(money.of_counters(counted), cost.counter_inputs(counted))

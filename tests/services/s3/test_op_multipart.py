@@ -1,10 +1,15 @@
+import asyncio
 import base64
 import hashlib
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from atoll.domain.limits import PART_MIN_BYTES
 from atoll.rules.uploads import region_of_upload
+from atoll.store.disk.engine import DiskStore
 from s3world import World, slowly, story
 
 BIG = b"a" * PART_MIN_BYTES
@@ -340,3 +345,20 @@ async def test_a_copy_of_a_multipart_object_is_a_single_object(world: World):
     result = answer.members["CopyObjectResult"]
     assert result["ETag"] == '"5d41402abc4b2a76b9719d911017c592"'
     assert (result["ChecksumSHA1"], result["ChecksumType"]) == (sha, "FULL_OBJECT")
+
+
+@story()
+async def test_completes_that_meet_are_all_answered_alike(world: World):
+    """On the disk engine, whose writes take a while: all of them have seen the upload before the first one ends it."""
+    with TemporaryDirectory() as folder:
+        disk = await DiskStore.open(Path(folder) / "store", origin="us-east-1", now_ms=lambda: 1_800_000_000_000)
+        world.here = replace(world.here, store=disk)
+        try:
+            upload = await _begin(world)
+            one = await _part(world, upload, 1, b"hello")
+            async with asyncio.TaskGroup() as group:
+                calls = [group.create_task(_complete(world, upload, one, IfNoneMatch="*")) for _ in range(4)]
+            assert len({call.result().members["ETag"] for call in calls}) == 1
+            assert len(await disk.scan("bkt", versions=True)) == 1
+        finally:
+            await disk.close()

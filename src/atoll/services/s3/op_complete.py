@@ -49,7 +49,10 @@ async def CompleteMultipartUpload(
     condition = replace(conditional.write_condition(IfMatch, IfNoneMatch), began_ms=upload.began_ms)
     uploads.check_order(claims, UploadId)
     held = {part.number: part async for part in _parts(here, Bucket, UploadId)}
-    parts = uploads.pick(claims, held, UploadId)
+    try:
+        parts = uploads.pick(claims, held, UploadId)
+    except ApiError as fault:
+        return _answer(call, record, Key, await _made_meanwhile(here, upload, claims, fault))
     _check_claims(upload, claims, parts)
     given = {
         "CRC32": ChecksumCRC32,
@@ -75,13 +78,16 @@ async def CompleteMultipartUpload(
         parts=tuple(parts),
         notes={MADE_BY: UploadId},
     )
-    made = await here.store.join(
-        objects.Key(Bucket, Key),
-        [upload.part(part.number) for part in parts],
-        facts,
-        discard=uploads.folder(Bucket, UploadId),
-        condition=condition,
-    )
+    try:
+        made = await here.store.join(
+            objects.Key(Bucket, Key),
+            [upload.part(part.number) for part in parts],
+            facts,
+            discard=uploads.folder(Bucket, UploadId),
+            condition=condition,
+        )
+    except ApiError as fault:
+        made = await _made_meanwhile(here, upload, claims, fault)
     return _answer(call, record, Key, made)
 
 
@@ -102,6 +108,14 @@ def _claims(listed: Sequence[Mapping[str, Any]]) -> list[Claim]:
 async def _parts(here: Here, bucket: str, upload_id: str) -> AsyncIterator[Part]:
     async for entry in parts_of(here.store, bucket, upload_id):
         yield part_of(entry)
+
+
+async def _made_meanwhile(here: Here, upload: Upload, claims: Sequence[Claim], fault: ApiError) -> Facts:
+    """When the upload has ended since it was looked up, another call was faster: what that one made. Raises `fault`
+    otherwise, NoSuchUpload after an abort."""
+    if await look(here.store, upload.bucket, upload.key, upload.id) is not None:
+        raise fault
+    return await _made_before(here, upload.bucket, upload.key, upload.id, claims)
 
 
 async def _made_before(here: Here, bucket: str, key: str, upload_id: str, claims: Sequence[Claim]) -> Facts:
