@@ -131,8 +131,10 @@ class Gateway:
             document = await payload.document()
         params = part.codec.read(route, request, document, payload.body)
         part.check_members(route.operation, params)
-        call = self._call(x, params, payload)
-        await self._authorize(x, params)
+        call, permit = self._call(x, params, payload)
+        if self._asks_for_tags(x):
+            await self._read_tags(x, permit, params)
+        self._authorize(x, permit, params)
         payload.raise_late()
         answer = await operate(part, call, params)
         x.log.update(call.log)
@@ -182,7 +184,7 @@ class Gateway:
 
     # -- authorize
 
-    def _call(self, x: Exchange, params: Mapping[str, Any], payload: Payload) -> Call:
+    def _call(self, x: Exchange, params: Mapping[str, Any], payload: Payload) -> tuple[Call, Permit]:
         x.bucket, x.key = params.get("Bucket") or "", params.get("Key") or ""
         permit = x.permit = Permit(
             self.authority,
@@ -195,7 +197,7 @@ class Gateway:
             x.operation,
             params,
         )
-        return Call(
+        call = Call(
             x.named.service,
             x.operation,
             x.request,
@@ -210,21 +212,25 @@ class Gateway:
             payload.check,
             x.log,
         )
+        return call, permit
 
-    async def _authorize(self, x: Exchange, params: Mapping[str, Any]) -> None:
-        if x.permit is None:
-            raise AssertionError("a call has a permit")
+    async def _read_tags(self, x: Exchange, permit: Permit, params: Mapping[str, Any]) -> None:
+        """Tags of the object that is named, for policies that ask for them."""
+        permit.tagged = object_arn(x.bucket, x.key)
+        permit.existing_tags = await self.authority.tags(x.bucket, x.key, params.get("VersionId"))
+
+    def _asks_for_tags(self, x: Exchange) -> bool:
         point = x.request.onward.access_point if x.request.onward else ""
-        if x.key and self.authority.asks_for_tags(x.known.caller, x.bucket, point):
-            x.permit.tagged = object_arn(x.bucket, x.key)
-            x.permit.existing_tags = await self.authority.tags(x.bucket, x.key, params.get("VersionId"))
+        return bool(x.key) and self.authority.asks_for_tags(x.known.caller, x.bucket, point)
+
+    def _authorize(self, x: Exchange, permit: Permit, params: Mapping[str, Any]) -> None:
         copied = params.get("CopySource")
         source = parse_copy_source(copied) if isinstance(copied, str) else None
         identity = ""
         if x.named.service == "iam":
-            identity, x.permit.boundary = self.named_identity(params)
+            identity, permit.boundary = self.named_identity(params)
         authorize(
-            x.permit,
+            permit,
             x.named.service,
             bucket=x.bucket,
             key=x.key,
@@ -241,7 +247,7 @@ class Gateway:
         x.known = self._who(x, b"")
         route = x.part.codec.route("PUT", x.request.path, "", {})
         x.bucket, x.key = route.labels["Bucket"], route.labels["Key"]
-        call = self._call(x, {"Bucket": x.bucket, "Key": x.key}, Payload(x.request.body))
+        call, _ = self._call(x, {"Bucket": x.bucket, "Key": x.key}, Payload(x.request.body))
         answer = await self.receive(call, x.bucket, x.key)
         return Response(answer.status or 200, dict(answer.headers))
 

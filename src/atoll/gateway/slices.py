@@ -49,6 +49,6 @@ def bind(service: str, operations: Mapping[str, Operation], here: object) -> Sli
     )
 
 
-async def operate(part: Slice, call: Call, params: Mapping[str, Any]) -> Answer:
+def operate(part: Slice, call: Call, params: Mapping[str, Any]) -> Awaitable[Answer]:
     """Run the operation of a call."""
-    return await part.operation(call.operation)(call, **params)
+    return part.operation(call.operation)(call, **params)

@@ -6,8 +6,9 @@ TLS ends in that region, so the region does here what a place's entry does: it v
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from atoll.domain.message import Request, Response
 from atoll.domain.shapes import Handler
@@ -32,10 +33,8 @@ class Aliases:
     region: Handler
     front: Handler
 
-    async def __call__(self, request: Request) -> Response:
-        if request.onward is None and names_alias(request):
-            return await self.front(request)
-        return await self.region(request)
+    def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
+        return self.front(request) if request.onward is None and names_alias(request) else self.region(request)
 
 
 def names_alias(request: Request) -> bool:

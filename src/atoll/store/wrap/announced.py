@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from atoll.domain.message import Body
 from atoll.domain.objects import ALWAYS, START, Change, Condition, Entry, Facts, Found, Key, Mark, Seal
@@ -17,11 +18,11 @@ class Announced:
         self._ring = ring
         self.able = store.able
 
-    async def get(self, key: Key, version: str | None = None) -> Found | None:
-        return await self._store.get(key, version)
+    def get(self, key: Key, version: str | None = None) -> Coroutine[Any, Any, Found | None]:
+        return self._store.get(key, version)
 
-    async def head(self, key: Key, version: str | None = None) -> Facts | None:
-        return await self._store.head(key, version)
+    def head(self, key: Key, version: str | None = None) -> Coroutine[Any, Any, Facts | None]:
+        return self._store.head(key, version)
 
     async def put(self, key: Key, body: Body, seal: Seal, condition: Condition = ALWAYS) -> Facts:
         facts = await self._store.put(key, body, seal, condition)
