@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from atoll.domain.call import Caller, Onward, Proof
+from atoll.domain.errors import Incomplete
 from atoll.domain.message import Body, Request
 from atoll.domain.objects import Facts, Key, Stamp
 from atoll.gateway.authorize import Permit
@@ -460,5 +461,19 @@ def test_a_role_may_be_handed_to_s3_alone(story):
             permit = Permit(gate.laws, Request("PUT", "/", {}), caller, Proof(), 0.0, "us-east-1", ACCOUNT, "PutBucketReplication", {})
             outcome[name] = permit.may("iam:PassRole", role)
         assert outcome == {"ann": True, "bob": False}
+
+    story(told)
+
+
+def test_a_body_that_its_sender_cuts_short_is_the_senders_fault_and_leaves_no_trace(story):
+    async def cut():
+        yield b"hel"
+        raise Incomplete("The client stopped sending inside a body.")
+
+    async def told(gate):
+        await gate.ask("PUT", "/bkt")
+        response = await gate.ask("PUT", "/bkt/k", Body(cut(), 5), payload="UNSIGNED-PAYLOAD")
+        assert await code(response) == (400, "IncompleteBody")
+        assert (await gate.ask("GET", "/bkt/k")).status == 404
 
     story(told)

@@ -16,7 +16,7 @@ from typing import Any
 from atoll.domain.arn import object_arn
 from atoll.domain.call import Answer, Call
 from atoll.domain.clock import Clock
-from atoll.domain.errors import ApiError, Upstream, not_implemented
+from atoll.domain.errors import ApiError, Incomplete, Upstream, not_implemented
 from atoll.domain.message import EMPTY, Request, Response
 from atoll.gateway.authenticate import NOBODY, Authenticate, Known
 from atoll.gateway.authorize import Authority, Permit, authorize
@@ -93,6 +93,8 @@ class Gateway:
             response = await self._answer(x)
         except ApiError as error:
             response = self._fault(x, error)
+        except Incomplete as error:  # nothing else that an operation awaits is cut short: the request's own body was
+            response = self._fault(x, ApiError("IncompleteBody", str(error)))
         except Upstream as error:
             response = self._fault(x, ApiError("ServiceUnavailable", f"{error}. Try again."))
         except Exception:  # noqa: BLE001 - our own fault: said once, here, with the trace in the log and no word of it to the client

@@ -105,7 +105,7 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Half-closed: who asked may still be listening. TLS knows no such state: its end is the end of both directions."""
         self._half_closed = self._deaf = self._no_more = True
-        self._break_body(ApiError("IncompleteBody", "The request body terminated unexpectedly: the client stopped sending."))
+        self._break_body(Incomplete("The client stopped sending inside a body."))
         self._wake()
         return self._transport.get_extra_info("sslcontext") is None
 
