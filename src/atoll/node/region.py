@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from atoll.domain.call import Call, Caller, Proof
@@ -51,6 +52,7 @@ from atoll.services.sts.control import OPERATIONS as STS
 from atoll.services.sts.here import Here as StsHere
 from atoll.state import State
 from atoll.store.disk.engine import DiskStore
+from atoll.store.wrap.reserved import Reserved
 
 CATCH_UP_S = 1.0  # a region that is behind the sender's control state waits so long for it
 S3_SERVICE = "s3.amazonaws.com"
@@ -78,12 +80,17 @@ class Shared:
     peer: Callable[[str], Handler]
 
 
+def _free_bytes(folder: Path) -> int:
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
 @asynccontextmanager
 async def opened_store(home: Home, name: str, clock: Clock) -> AsyncIterator[Store]:
-    """The region's disk engine."""
+    """The region's disk engine, which keeps a reserve of space for deletions."""
     engine = await DiskStore.open(home.store(name), origin=name, now_ms=lambda: int(clock.now() * 1000))
     try:
-        yield engine
+        yield Reserved(engine, partial(_free_bytes, home.store(name)), clock.monotonic)
     finally:
         await engine.close()
 
