@@ -477,3 +477,63 @@ def test_a_body_that_its_sender_cuts_short_is_the_senders_fault_and_leaves_no_tr
         assert (await gate.ask("GET", "/bkt/k")).status == 404
 
     story(told)
+
+
+# -- control state that is a moment old
+
+
+class Elsewhere:
+    """Another region in which things were made that this one has not seen yet: its news arrive when they are looked for."""
+
+    def __init__(self, gate, news):
+        self.news, self.looks = list(news), 0
+        gate.gateway.refresh = self
+
+    def __call__(self):
+        self.looks += 1
+        return bool(self.news) and self.news.pop(0)()
+
+
+def test_a_refusal_is_judged_once_more_when_there_was_newer_control_state(story):
+    async def told(gate):
+        await with_object(gate)
+        known, gate.laws.identities.key = gate.identities.key, lambda *_: None
+        seen = Elsewhere(gate, [lambda: setattr(gate.identities, "key", known) is None])
+        assert (await gate.ask("GET", "/bkt/k")).status == 200
+        assert seen.looks == 1
+
+    story(told)
+
+
+def test_a_refusal_stands_when_there_is_nothing_newer(story):
+    async def told(gate):
+        await with_object(gate)
+        seen = Elsewhere(gate, [])
+        assert await code(await gate.ask("GET", "/bkt/none")) == (404, "NoSuchKey")
+        assert await code(await gate.ask("GET", "/bkt/k", by=Credentials("AKIANOBODY", "s"))) == (403, "InvalidAccessKeyId")
+        assert seen.looks == 2
+
+    story(told)
+
+
+def test_a_body_that_streams_is_not_asked_for_twice(story):
+    async def told(gate):
+        await with_object(gate)
+        seen = Elsewhere(gate, [lambda: True])
+        stranger = Credentials("AKIANOBODY", "s")
+        answer = await gate.ask("PUT", "/bkt/k", slowly(b"hello"), by=stranger, payload="UNSIGNED-PAYLOAD")
+        assert answer.status == 403
+        assert seen.looks == 0
+
+    story(told)
+
+
+def test_one_request_makes_one_line_of_log_however_often_it_is_judged(story):
+    async def told(gate):
+        await with_object(gate)
+        Elsewhere(gate, [lambda: True])
+        before = len(gate.events())
+        await gate.ask("GET", "/bkt/none")
+        assert len(gate.events()) == before + 1
+
+    story(told)

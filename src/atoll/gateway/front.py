@@ -59,6 +59,14 @@ class Routing(Protocol):
     def choose(self, alias: str, candidates: list[Candidate]) -> Choice: ...
 
 
+UNKNOWN = frozenset(("InvalidAccessKeyId", "NoSuchMultiRegionAccessPoint"))  # what newer control state may know
+
+
+def _nothing_newer() -> bool:
+    """For a control state that nobody else changes."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Front:
     """One place's Handler. `nearest` are the world's regions from here, nearest first; `bucket_region` tells where a bucket
@@ -78,6 +86,7 @@ class Front:
     record: Recorder
     metrics: Metrics
     compat: str = "lenient"
+    refresh: Callable[[], bool] = _nothing_newer
 
     async def __call__(self, request: Request) -> Response:
         log: dict[str, Any] = {}
@@ -85,7 +94,7 @@ class Front:
         scope = scope_of(request.headers.get("authorization", ""), request.query)
         name = named(request.headers.get("host", ""), request.path, scope)
         try:
-            response = await self._answer(request, request_id, name, scope, log)
+            response = await self._known(request, request_id, name, scope, log)
         except ApiError as error:
             response = self._fault(request, request_id, error, log)
         except Upstream as error:
@@ -94,6 +103,17 @@ class Front:
             response = self._fault(request, request_id, refusal, log)
         self._log(request, request_id, response, log)
         return response
+
+    async def _known(
+        self, request: Request, request_id: str, name: Named, scope: Scope | None, log: dict[str, Any]
+    ) -> Response:
+        """The answer; what this place does not know (a key, an access point) is looked for once more in newer state."""
+        try:
+            return await self._answer(request, request_id, name, scope, log)
+        except ApiError as error:
+            if error.code not in UNKNOWN or request.body.small is None or not self.refresh():
+                raise
+        return await self._answer(request, request_id, name, scope, log)
 
     async def _answer(
         self, request: Request, request_id: str, name: Named, scope: Scope | None, log: dict[str, Any]

@@ -34,6 +34,7 @@ QUERY_SERVICES = ("iam", "sts")  # the operation stands in the body, so the body
 UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
 FORM_MAX_BYTES = 256 * 1024  # IAM: the largest document is a policy of 10 KB, percent-encoded
 HASHED = frozenset(("PutObject", "UploadPart"))  # operations whose ETag is the MD5 of what they carry
+DOUBTFUL = frozenset((403, 404))  # refusals that control state from a moment ago may be the reason of
 HOST_ID = "YXRvbGw="  # x-amz-id-2: which host answered; the log knows more
 
 Receive = Callable[[Call, str, str], Awaitable[Answer]]
@@ -56,6 +57,11 @@ class Exchange:
     log: dict[str, Any] = field(default_factory=dict)
 
 
+def _nothing_newer() -> bool:
+    """For a control state that nobody else changes."""
+    return False
+
+
 async def _as_it_is(_version: int) -> None:
     """For a control state that nobody else changes."""
 
@@ -69,7 +75,8 @@ def _unknown(_params: Mapping[str, Any]) -> tuple[str, str]:
 class Gateway:
     """A region's Handler. `receive` takes replicas from other regions; `named_point` gives the ARN of the access point that
     a control operation names, "" when there is none. `catch_up` returns when the control state is at least of a version.
-    `named_identity` gives the ARN and the permissions boundary of the user or role that an IAM call names."""
+    `refresh` looks for newer control state and tells whether there was some: a refusal is then judged once more, so that what
+    was answered in another region a moment ago (a key, a policy, a bucket) holds here too. `named_identity` gives the ARN and the permissions boundary of the user or role that an IAM call names."""
 
     region: str
     account: str
@@ -86,22 +93,29 @@ class Gateway:
     compat: str = "lenient"
     catch_up: Callable[[int], Awaitable[None]] = _as_it_is
     named_identity: Callable[[Mapping[str, Any]], tuple[str, str]] = _unknown
+    refresh: Callable[[], bool] = _nothing_newer
 
     async def __call__(self, request: Request) -> Response:
         x = self._begin(request)
-        try:
-            response = await self._answer(x)
-        except ApiError as error:
-            response = self._fault(x, error)
-        except Incomplete as error:  # nothing else that an operation awaits is cut short: the request's own body was
-            response = self._fault(x, ApiError("IncompleteBody", str(error)))
-        except Upstream as error:
-            response = self._fault(x, ApiError("ServiceUnavailable", f"{error}. Try again."))
-        except Exception:  # noqa: BLE001 - our own fault: said once, here, with the trace in the log and no word of it to the client
-            x.log["trace"] = traceback.format_exc()
-            response = self._fault(x, ApiError("InternalError", "We encountered an internal error. Please try again."))
+        response = await self._outcome(x)
+        if response.status in DOUBTFUL and request.body.small is not None and self.refresh():
+            x = self._begin(request)
+            response = await self._outcome(x)
         self._log(x, response)
         return response
+
+    async def _outcome(self, x: Exchange) -> Response:
+        try:
+            return await self._answer(x)
+        except ApiError as error:
+            return self._fault(x, error)
+        except Incomplete as error:  # nothing else that an operation awaits is cut short: the request's own body was
+            return self._fault(x, ApiError("IncompleteBody", str(error)))
+        except Upstream as error:
+            return self._fault(x, ApiError("ServiceUnavailable", f"{error}. Try again."))
+        except Exception:  # noqa: BLE001 - our own fault: said once, here, with the trace in the log and no word of it to the client
+            x.log["trace"] = traceback.format_exc()
+            return self._fault(x, ApiError("InternalError", "We encountered an internal error. Please try again."))
 
     def _begin(self, request: Request) -> Exchange:
         headers = request.headers

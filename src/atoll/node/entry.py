@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from atoll.domain.clock import Clock
 from atoll.domain.shapes import Handler
@@ -26,6 +27,7 @@ from atoll.net.tls import over_tls
 from atoll.net.tunnel import Tunnel
 from atoll.net.wan import Link, dial_over, pipe
 from atoll.node.config import World
+from atoll.node.region import refreshed
 from atoll.node.routing import MeasuredRouting
 from atoll.rules.naming import Host, Named, is_literal, owned
 from atoll.rules.routing import Chooser
@@ -116,6 +118,7 @@ class Entrance:
             record=shared.record,
             metrics=shared.metrics,
             compat=shared.world.compat,
+            refresh=partial(refreshed, shared.state),
         )
 
     def connector(self, here: Http1Server, refusing: Http1Server) -> Callable[[Tunnel], Awaitable[None]]:

@@ -169,6 +169,7 @@ def gateway(shared: Shared, ids: RequestIds) -> Gateway:
         named_point=partial(_named_point, shared),
         named_identity=shared.identities.named,
         catch_up=partial(_catch_up, shared.state),
+        refresh=partial(refreshed, shared.state),
         clock=shared.clock,
         ids=ids,
         record=shared.record,
@@ -176,6 +177,13 @@ def gateway(shared: Shared, ids: RequestIds) -> Gateway:
         pace=Pace(shared.clock),
         compat=shared.world.compat,
     )
+
+
+def refreshed(state: State) -> bool:
+    """Look for what other processes committed; was there anything new?"""
+    before = state.version
+    state.refresh()
+    return state.version != before
 
 
 async def _catch_up(state: State, version: int) -> None:
