@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from atoll.domain.call import Caller
-from atoll.domain.errors import Upstream
+from atoll.domain.errors import Unreachable, Upstream
 from atoll.domain.message import Body, Request, Response
 from atoll.gateway.authenticate import Authenticate
 from atoll.gateway.front import Front, refuse_names
@@ -62,6 +62,9 @@ class Paths:
 
     def healthy(self, region):
         return region not in self.down
+
+    def lost(self, region):
+        self.down.add(region)
 
     def candidates(self, point):
         return [Candidate(region, bucket, point.dials[region] == 100, self.healthy(region), RTTS[region]) for region, bucket in point.members.items()]
@@ -347,6 +350,22 @@ def test_passive_members_are_never_used(tokyo):
     place.paths.down = {"us-east-1"}
     assert asyncio.run(code(place.ask("GET", "/k", POINT_HOST))) == (503, "ServiceUnavailable")
     assert place.asked == {}
+
+
+def test_a_region_that_takes_no_connection_is_left_by_the_next_request(tokyo):
+    """Not by this one: a second try on another bucket is no business of an access point (mrap.md, section 7)."""
+    place = tokyo()
+    place.regions["ap-northeast-1"].fails = Unreachable("connection refused")
+    assert place.ask("GET", "/k", POINT_HOST).status == 503
+    assert place.ask("GET", "/k", POINT_HOST).status == 200
+    assert place.asked == {"ap-northeast-1": 1, "us-west-2": 1}
+
+
+def test_an_answer_that_breaks_off_does_not_make_a_region_lost(tokyo):
+    place = tokyo()
+    place.regions["ap-northeast-1"].fails = Upstream("the answer was cut")
+    place.ask("GET", "/k", POINT_HOST)
+    assert place.paths.down == set()
 
 
 def test_a_region_that_breaks_off_is_unavailable_not_an_error_of_ours(tokyo):

@@ -82,6 +82,15 @@ def test_a_region_is_down_after_two_silent_probes_and_up_after_one_answer():
     assert chooser.rtt_ms("a") == 7
 
 
+def test_a_region_where_nobody_is_counts_as_down_at_once_and_as_up_after_one_answer():
+    chooser = Chooser()
+    chooser.observe("a", 5)
+    chooser.lost("a")
+    assert not chooser.healthy("a")
+    chooser.observe("a", 7)
+    assert chooser.healthy("a")
+
+
 def test_an_unknown_region_is_taken_for_healthy_and_unmeasured():
     assert Chooser().healthy("a")
     assert Chooser().rtt_ms("a") is None

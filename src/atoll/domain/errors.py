@@ -140,5 +140,9 @@ class Upstream(Exception):
     """A peer's fault: unreachable, cut short, or an answer that makes no sense. Worth a retry elsewhere or later."""
 
 
+class Unreachable(Upstream):
+    """Nobody took the connection: nothing was sent, and nobody is there."""
+
+
 class Incomplete(Upstream):
     """A body ended before its announced length, or without its end mark: never a success."""

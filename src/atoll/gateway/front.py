@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from atoll.domain.arn import access_point_arn
 from atoll.domain.call import Onward
 from atoll.domain.clock import Clock
-from atoll.domain.errors import ApiError, Upstream
+from atoll.domain.errors import ApiError, Unreachable, Upstream
 from atoll.domain.message import Request, Response
 from atoll.domain.shapes import Handler
 from atoll.gateway.authenticate import Authenticate, Known
@@ -55,6 +55,7 @@ class Routing(Protocol):
     """One place's view of the regions: measured round trips, health, and the choice (rules/routing)."""
 
     def healthy(self, region: str) -> bool: ...
+    def lost(self, region: str) -> None: ...
     def candidates(self, point: Point) -> list[Candidate]: ...
     def choose(self, alias: str, candidates: list[Candidate]) -> Choice: ...
 
@@ -230,9 +231,13 @@ class Front:
         headers = {
             name: value for name, value in request.headers.items() if name not in HOP_HEADERS and name not in FRAMING
         }
-        response = await self.peers[region](
-            Request(request.method, target, headers, request.body, arrived=request.arrived, onward=onward)
-        )
+        try:
+            response = await self.peers[region](
+                Request(request.method, target, headers, request.body, arrived=request.arrived, onward=onward)
+            )
+        except Unreachable:
+            self.routing.lost(region)  # the next request goes elsewhere; this one is not tried on another bucket
+            raise
         kept = {name: value for name, value in response.headers.items() if name.lower() not in HOP_HEADERS}
         if request.method != "HEAD":
             kept = {name: value for name, value in kept.items() if name.lower() not in FRAMING}

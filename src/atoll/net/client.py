@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from atoll.domain.clock import Clock
-from atoll.domain.errors import Upstream
+from atoll.domain.errors import Unreachable, Upstream
 from atoll.domain.message import Request, Response
 from atoll.net.client_connection import Gone, OriginConnection
 from atoll.net.tcp import Dial
@@ -124,15 +124,15 @@ class Pool:
             async with asyncio.timeout(self._limits.connect_s):
                 await self._dial(connection)
         except TimeoutError as error:
-            raise Upstream(f"{self._authority} did not accept a connection within {self._limits.connect_s} s.") from error
+            raise Unreachable(f"{self._authority} did not accept a connection within {self._limits.connect_s} s.") from error
         except OSError as error:
-            raise Upstream(f"{self._authority} cannot be reached: {error}") from error
+            raise Unreachable(f"{self._authority} cannot be reached: {error}") from error
         finally:
             self._opening -= 1
             if not connection.usable:
                 self._wake_one()
         if not connection.usable:
-            raise Upstream(f"{self._authority} closed a new connection.")
+            raise Unreachable(f"{self._authority} closed a new connection.")
         self._all.add(connection)
         return connection
 

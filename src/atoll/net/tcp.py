@@ -7,7 +7,7 @@ import errno
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 
-from atoll.domain.errors import Upstream
+from atoll.domain.errors import Unreachable
 
 BACKLOG = 1024  # connections that the kernel keeps for us until we accept
 FREE_BLOCK_TRIES = 200  # starting ports tried before free_block gives up
@@ -81,7 +81,7 @@ def dial(host: str, port: int) -> Dial:
         try:
             transport, _ = await loop.create_connection(lambda: protocol, host, port)
         except OSError as error:
-            raise Upstream(f"{host}:{port} cannot be reached: {error}") from error
+            raise Unreachable(f"{host}:{port} cannot be reached: {error}") from error
         no_delay(transport)
 
     return call

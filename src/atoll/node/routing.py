@@ -27,6 +27,9 @@ class MeasuredRouting:
     clock: Clock
     chooser: Chooser
 
+    def lost(self, region: str) -> None:
+        self.chooser.lost(region)
+
     def healthy(self, region: str) -> bool:
         return self.chooser.healthy(region)
 

@@ -72,6 +72,11 @@ class Chooser:
         """A probe did not come back."""
         self._seen.setdefault(region, _Seen()).failures += 1
 
+    def lost(self, region: str) -> None:
+        """Nobody is there: no second probe is needed to say so."""
+        seen = self._seen.setdefault(region, _Seen())
+        seen.failures = max(seen.failures, FAILURES_MAX)
+
     def healthy(self, region: str) -> bool:
         return self._seen.get(region, _Seen()).failures < FAILURES_MAX
 
