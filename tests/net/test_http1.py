@@ -469,7 +469,7 @@ def test_a_refusal_waits_for_the_answers_before_it(run):
     [
         (b"", 75, b""),
         (b"GET / HT", 30, b"HTTP/1.1 400 "),
-        (b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab", 60, b"HTTP/1.1 400 "),
+        (b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab", 30, b"HTTP/1.1 400 "),
     ],
 )
 def test_patience_ends(run, sent, after_s, answer):
@@ -480,6 +480,25 @@ def test_patience_ends(run, sent, after_s, answer):
             await settle(lambda: [each.deadline for each in server._connections] == [clock.time + after_s])
             clock.advance(after_s)
             assert (await wire.rest()).startswith(answer)
+
+    run(main())
+
+
+def test_a_small_body_that_trickles_buys_no_time(run):
+    """It is gathered before anybody is known, so it may hold a connection no longer than a head may."""
+
+    async def main():
+        clock = Dial()
+        async with serving(echo, clock=clock) as (server, port), wire_to(port) as wire:
+            end = clock.time + 30
+            wire.send(b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\na")
+            await settle(lambda: [each.deadline for each in server._connections] == [end])
+            clock.advance(20)
+            wire.send(b"b")
+            await asyncio.sleep(0.05)
+            assert [each.deadline for each in server._connections] == [end]
+            clock.advance(11)
+            assert (await wire.rest()).startswith(b"HTTP/1.1 400 ")
 
     run(main())
 

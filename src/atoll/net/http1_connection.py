@@ -32,7 +32,7 @@ class Limits:
     """What one connection may ask of us. All of them are ours."""
 
     keep_alive_s: float = 75  # idle between two requests
-    head_s: float = 30  # from the first byte of a request to the end of its headers
+    head_s: float = 30  # from the first byte of a request to the end of its headers, or of a small body
     body_idle_s: float = 60  # without one byte of a body that we want to read
     write_idle_s: float = 120  # without the client taking a byte of an answer
     linger_s: float = 2  # a client may still read our last answer before the connection goes
@@ -180,8 +180,8 @@ class Connection(asyncio.Protocol):
         limits, reader = self._home.limits, self._reader
         if self._outlet.full or self._halts:
             return
-        if reader.in_head:
-            if not self._in_head:  # bytes that trickle do not buy time
+        if reader.in_head or reader.in_small_body:
+            if not self._in_head:  # bytes that trickle do not buy time: all of this is read before anybody is known
                 self._in_head = True
                 self.deadline = now + limits.head_s
             return

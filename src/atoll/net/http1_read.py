@@ -102,6 +102,11 @@ class RequestReader:
         self.inbound = None
 
     @property
+    def in_small_body(self) -> bool:
+        """Is a body being gathered that will be handed over whole?"""
+        return self._ready is not None and self.inbound is None
+
+    @property
     def in_body(self) -> bool:
         return self.inbound is not None or self._ready is not None
 
