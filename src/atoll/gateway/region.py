@@ -97,25 +97,34 @@ class Gateway:
 
     async def __call__(self, request: Request) -> Response:
         x = self._begin(request)
-        response = await self._outcome(x)
+        try:
+            response = await self._answer(x)
+        except Exception as error:  # noqa: BLE001 - every error becomes an answer, here and nowhere else
+            response = self._told(x, error)
         if response.status in DOUBTFUL and request.body.small is not None and self.refresh():
-            x = self._begin(request)
-            response = await self._outcome(x)
+            x, response = await self._again(request)
         self._log(x, response)
         return response
 
-    async def _outcome(self, x: Exchange) -> Response:
+    async def _again(self, request: Request) -> tuple[Exchange, Response]:
+        """Once more, on newer control state. What was refused has done nothing."""
+        x = self._begin(request)
         try:
-            return await self._answer(x)
-        except ApiError as error:
-            return self._fault(x, error)
-        except Incomplete as error:  # nothing else that an operation awaits is cut short: the request's own body was
-            return self._fault(x, ApiError("IncompleteBody", str(error)))
-        except Upstream as error:
-            return self._fault(x, ApiError("ServiceUnavailable", f"{error}. Try again."))
-        except Exception:  # noqa: BLE001 - our own fault: said once, here, with the trace in the log and no word of it to the client
-            x.log["trace"] = traceback.format_exc()
-            return self._fault(x, ApiError("InternalError", "We encountered an internal error. Please try again."))
+            return x, await self._answer(x)
+        except Exception as error:  # noqa: BLE001 - as above
+            return x, self._told(x, error)
+
+    def _told(self, x: Exchange, error: Exception) -> Response:
+        """Whose fault was it? The caller's, a peer's, or ours, of which the log has the trace and the client no word."""
+        match error:
+            case ApiError():
+                return self._fault(x, error)
+            case Incomplete():  # nothing else that an operation awaits is cut short: the request's own body was
+                return self._fault(x, ApiError("IncompleteBody", str(error)))
+            case Upstream():
+                return self._fault(x, ApiError("ServiceUnavailable", f"{error}. Try again."))
+        x.log["trace"] = "".join(traceback.format_exception(error))
+        return self._fault(x, ApiError("InternalError", "We encountered an internal error. Please try again."))
 
     def _begin(self, request: Request) -> Exchange:
         headers = request.headers

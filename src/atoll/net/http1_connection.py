@@ -21,6 +21,7 @@ from atoll.domain.message import Body, Request, Response
 from atoll.domain.shapes import Handler
 from atoll.net.http1_read import Exchange, Refusal, RequestReader, Takeover
 from atoll.net.http1_write import ONE_WRITE_BYTES, Outlet, Stamp, response_head, send_stream, sends_body
+from atoll.net.inbound import Inbound
 from atoll.net.tunnel import Connect, Tunnel
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -275,7 +276,7 @@ class Connection(asyncio.Protocol):
         response = await self._ask(item.request)
         keep = item.keep and not self._home.leaving and not (self._no_more and not self._queue) and self._reusable(item)
         await self._send(response, item.request.method, keep=keep, chunkable=not item.old)
-        return keep and await self._skip(item)
+        return keep and (item.inbound is None or await self._skip(item.inbound))
 
     async def _ask(self, request: Request) -> Response:
         try:
@@ -294,10 +295,9 @@ class Connection(asyncio.Protocol):
             return True
         return not inbound.over and (inbound.remaining or 0) <= self._home.limits.discard_bytes
 
-    async def _skip(self, item: Exchange) -> bool:
+    async def _skip(self, inbound: Inbound) -> bool:
         """Get past a body that the handler did not want."""
-        inbound = item.inbound
-        if inbound is None or inbound.complete:
+        if inbound.complete:
             return True
         if inbound.unasked:  # the client knows the outcome before it sent: the next bytes are a request line (botocore)
             self._reader.reset()
