@@ -4,6 +4,10 @@ import json
 import re
 
 import pytest
+from typer.testing import CliRunner
+
+from atoll.cli.app import app
+from atoll.cli.light import UNAVAILABLE
 
 pytestmark = pytest.mark.xdist_group("cli")
 
@@ -32,6 +36,26 @@ def test_a_verb_that_there_is_not(shell):
     done = shell("fly")
     assert done.returncode == 2
     assert "fly" in done.stderr
+
+
+@pytest.mark.parametrize("verb", [("exec", "--", "true"), ("env", "--json"), ("status", "--json")])
+def test_a_light_verb_ends_as_it_would_without_typer(tmp_path, verb):
+    done = CliRunner().invoke(app, verb, env={"ATOLL_HOME": str(tmp_path / "none")})
+    assert done.exit_code == UNAVAILABLE
+    assert "atoll up" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["exec", "env", "status"])
+def test_the_help_of_a_light_verb_is_its_own_and_not_typers(verb):
+    done = CliRunner().invoke(app, [verb, "--help"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"usage: atoll {verb}")
+
+
+def test_an_option_that_a_light_verb_does_not_have_reaches_it_and_is_refused_by_it():
+    done = CliRunner().invoke(app, ["status", "--fast"])
+    assert done.exit_code == 2
+    assert "atoll status: error: unrecognized arguments: --fast" in done.stderr
 
 
 def test_the_version_is_a_number(shell):

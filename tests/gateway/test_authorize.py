@@ -5,7 +5,7 @@ import pytest
 from atoll.domain.call import ANONYMOUS, Caller, Onward, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
-from atoll.gateway.authorize import Permit, authorize
+from atoll.gateway.authorize import Permit, _OnDemand, authorize
 from atoll.rules.policy.model import Attached
 from atoll.rules.policy.parse import parse
 from atoll.rules.policy.public import PublicAccess
@@ -165,3 +165,87 @@ def test_a_given_version_is_another_right():
     allowed = laws(statement("Allow", "s3:GetObject", "*"), buckets={"b": guard()})
     with pytest.raises(ApiError, match="s3:GetObjectVersion"):
         needs(permit(allowed, params={"Bucket": "b", "Key": "k", "VersionId": "v"}))
+
+
+# -- what conditions are told
+
+
+def only_if(operator, key, value, action="s3:*"):
+    return statement("Allow", action, "*", Condition={operator: {key: value}})
+
+
+def test_the_facts_of_a_call_are_gathered_once_and_only_when_a_condition_asks():
+    made = []
+    context = _OnDemand(lambda: made.append("made") or {"aws:username": "ada"})
+    assert made == []
+    assert [context.get(key) for key in ("aws:username", "aws:userid", "aws:username")] == ["ada", None, "ada"]
+    assert made == ["made"]
+
+
+def test_whether_a_missing_key_may_be_called_missing_is_asked_as_a_listing_of_that_key():
+    the_laws = laws(only_if("StringLike", "s3:prefix", "open/*", "s3:ListBucket"), buckets={"b": guard()})
+    asked = [permit(the_laws, params={"Bucket": "b", "Key": key}).may("s3:ListBucket", "arn:aws:s3:::b") for key in ("open/k", "secret/k")]
+    assert asked == [True, False]
+
+
+def test_a_listing_itself_is_judged_by_its_own_prefix():
+    the_laws = laws(only_if("StringEquals", "s3:prefix", "open/", "s3:ListBucket"), buckets={"b": guard()})
+    asked = [permit(the_laws, operation="ListObjectsV2", params={"Bucket": "b", "Prefix": prefix}).may("s3:ListBucket", "arn:aws:s3:::b") for prefix in ("open/", "secret/")]
+    assert asked == [True, False]
+
+
+def test_the_tags_that_were_read_speak_for_the_object_that_has_them_and_for_no_other():
+    asked = permit(laws(only_if("StringEquals", "s3:ExistingObjectTag/team", "a"), buckets={"b": guard()}))
+    assert not asked.may("s3:GetObject", KEY)
+    asked.tagged, asked.existing_tags = KEY, {"team": "a"}
+    assert [asked.may("s3:GetObject", resource) for resource in (KEY, f"{KEY}2")] == [True, False]
+
+
+@pytest.mark.parametrize(("params", "held", "allowed"), [({}, "", False), ({}, "arn:limit", True), ({"PermissionsBoundary": "arn:limit"}, "", True), ({"PermissionsBoundary": "arn:other"}, "arn:limit", False)])
+def test_the_boundary_that_a_call_gives_goes_before_the_one_that_its_user_has(params, held, allowed):
+    asked = permit(laws(only_if("StringEquals", "iam:PermissionsBoundary", "arn:limit", "iam:*")), operation="CreateUser", params={"UserName": "bob", **params})
+    asked.boundary = held
+    assert asked.may("iam:CreateUser", f"arn:aws:iam::{ACCOUNT}:user/bob") is allowed
+
+
+def test_only_a_role_that_is_handed_over_has_somebody_it_is_handed_to():
+    asked = permit(laws(only_if("StringEquals", "iam:PassedToService", "s3.amazonaws.com", "iam:*")), operation="PutBucketReplication")
+    role = f"arn:aws:iam::{ACCOUNT}:role/copier"
+    assert [asked.may(action, role) for action in ("iam:PassRole", "iam:GetRole")] == [True, False]
+
+
+# -- whose resource, and what else limits her
+
+
+@pytest.mark.parametrize("limit", ["boundary", "session"])
+def test_a_boundary_and_a_session_policy_take_away_what_the_own_policy_gives(limit):
+    the_laws = laws(statement("Allow", "s3:*", "*"), buckets={"b": guard()})
+    side = the_laws.identities.side(ADA)
+    reading = parse('{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}}', kind="identity")
+    setattr(side, limit, reading if limit == "boundary" else (reading,))
+    asked = permit(the_laws)
+    assert [asked.may(action, KEY) for action in ("s3:GetObject", "s3:PutObject")] == [True, False]
+
+
+def test_a_bucket_of_another_account_needs_both_sides():
+    mine = statement("Allow", "s3:GetObject", "*")
+    closed, opened = guard(account=OTHER), guard(statement("Allow", "s3:GetObject", "arn:aws:s3:::b/*"), account=OTHER)
+    assert [permit(laws(*own, buckets={"b": bucket})).may("s3:GetObject", KEY) for own, bucket in (([mine], closed), ([], opened), ([mine], opened))] == [False, False, True]
+
+
+def test_a_bucket_that_there_is_not_is_judged_by_the_own_policy_alone():
+    assert permit(laws(statement("Allow", "s3:CreateBucket", "*"))).may("s3:CreateBucket", "arn:aws:s3:::new")
+    assert not permit(laws()).may("s3:CreateBucket", "arn:aws:s3:::new")
+
+
+def test_a_refusal_is_kept_for_the_log_before_it_is_raised():
+    asked = permit(laws(buckets={"b": guard()}))
+    refused(asked)
+    assert [(one["action"], one["resource"], one["outcome"]) for one in asked.decided] == [("s3:GetObject", KEY, "ImplicitlyDenied")]
+
+
+def test_the_first_need_that_is_refused_ends_the_questions():
+    asked = permit(laws(statement("Deny", "s3:PutObject", "*"), buckets={"b": guard()}), operation="PutObject", params={"Bucket": "b", "Key": "k", "Tagging": "a=b"})
+    with pytest.raises(ApiError, match="explicit deny"):
+        needs(asked)
+    assert [one["action"] for one in asked.decided] == ["s3:PutObject"]

@@ -47,6 +47,7 @@ def test_a_write_is_judged_against_what_is_current(condition, now, answer):
     ("condition", "now", "answer"),
     [
         (Condition(if_none_match=True, began_ms=50), None, 200),
+        (Condition(if_none_match=True, began_ms=50, was_there=True), None, (409, "ConditionalRequestConflict", "If-None-Match")),
         (Condition(if_none_match=True, began_ms=50), current(ms=99), (412, "PreconditionFailed", "If-None-Match")),
         (Condition(if_none_match=True, began_ms=50), current(ms=99, marker=True), (409, "ConditionalRequestConflict", "If-None-Match")),
         (Condition(if_none_match=True, began_ms=50), current(ms=49, marker=True), 200),

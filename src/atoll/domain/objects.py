@@ -104,12 +104,14 @@ class Condition:
     """What must hold of the current version when a write commits. Judged by rules/conditional inside the transaction.
 
     `if_match`: an ETag without quotes, "" when not asked. `if_none_match`: If-None-Match: *. `began_ms`: for
-    CompleteMultipartUpload, the stamp ms when the upload began (0 otherwise), which turns some 412 into 409.
+    CompleteMultipartUpload, the stamp ms when the upload began (0 otherwise), which turns some 412 into 409; `was_there`:
+    the key had an object then.
     """
 
     if_match: str = ""
     if_none_match: bool = False
     began_ms: int = 0
+    was_there: bool = False
 
 
 ALWAYS = Condition()

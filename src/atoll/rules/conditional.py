@@ -8,6 +8,8 @@ from email.utils import parsedate_to_datetime
 from atoll.domain.errors import ApiError, not_implemented
 from atoll.domain.objects import ALWAYS, Condition, Facts
 
+NO_ETAG = '""'  # an If-Match that names nothing matches nothing: it must not read as no condition at all
+
 
 def write_condition(if_match: str | None, if_none_match: str | None) -> Condition:
     """The write headers as a Condition. Raises NotImplemented for the forms that S3 does not take.
@@ -25,7 +27,7 @@ def write_condition(if_match: str | None, if_none_match: str | None) -> Conditio
         return Condition(if_none_match=True)
     if if_match.strip() == "*":
         raise _refused("If-Match")
-    return Condition(if_match=bare_etag(if_match))
+    return Condition(if_match=bare_etag(if_match) or NO_ETAG)
 
 
 def judge_write(condition: Condition, current: Facts | None) -> None:
@@ -41,11 +43,9 @@ def judge_write(condition: Condition, current: Facts | None) -> None:
 
 
 def _judge_absent(condition: Condition, current: Facts | None) -> None:
-    if current is None:
-        return
-    if not current.marker:
+    if current is not None and not current.marker:
         raise _failed("If-None-Match")
-    if _during(condition, current):  # deleted while the parts were on their way
+    if condition.was_there if current is None else _during(condition, current):  # deleted while the parts were on their way
         raise _conflict("If-None-Match")
 
 

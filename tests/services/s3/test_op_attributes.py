@@ -85,3 +85,58 @@ async def test_a_marker_and_a_missing_key_have_none(world: World):
     named = await world.refused("GetObjectAttributes", Bucket="bkt", Key="k", ObjectAttributes=ALL, VersionId=marker)
     current = await world.refused("GetObjectAttributes", Bucket="bkt", Key="k", ObjectAttributes=ALL)
     assert (named.status, current.status) == (405, 404)
+
+
+async def _composite(world: World, *bodies: bytes) -> None:
+    await world.bucket()
+    upload = (await world.do("CreateMultipartUpload", Bucket="bkt", Key="k", ChecksumAlgorithm="SHA256")).members["UploadId"]
+    parts = []
+    for number, body in enumerate(bodies, 1):
+        headers = {"x-amz-checksum-sha256": _sha(body)}
+        got = await world.do("UploadPart", body, Bucket="bkt", Key="k", UploadId=upload, PartNumber=number, headers=headers)
+        parts.append({"PartNumber": number, **got.members})
+    await world.do("CompleteMultipartUpload", Bucket="bkt", Key="k", UploadId=upload, MultipartUpload={"Parts": parts})
+
+
+@story()
+async def test_the_pages_of_parts_end_and_a_page_behind_the_end_is_empty(world: World):
+    await _composite(world, b"a" * PART_MIN_BYTES, b"tail")
+    whole = (await _attributes(world, "ObjectParts", MaxParts=2, PartNumberMarker=""))["ObjectParts"]
+    behind = (await _attributes(world, "ObjectParts", PartNumberMarker=2))["ObjectParts"]
+    assert (whole["IsTruncated"], whole["PartNumberMarker"], whole["NextPartNumberMarker"]) == (False, 0, 2)
+    assert [part["PartNumber"] for part in whole["Parts"]] == [1, 2]
+    assert (behind["Parts"], behind["IsTruncated"], behind["TotalPartsCount"]) == ([], False, 2)
+
+
+@story()
+async def test_the_etag_of_a_multipart_object_keeps_its_count_and_its_checksum_loses_it(world: World):
+    await _composite(world, b"hello")
+    answer = await _attributes(world, "ETag", "Checksum", "ObjectSize")
+    raw = hashlib.sha256(hashlib.sha256(b"hello").digest()).digest()
+    assert answer["ETag"] == hashlib.md5(hashlib.md5(b"hello").digest()).hexdigest() + "-1"
+    assert answer["Checksum"] == {"ChecksumSHA256": base64.b64encode(raw).decode(), "ChecksumType": "COMPOSITE"}
+    assert answer["ObjectSize"] == 5
+
+
+@pytest.mark.parametrize(
+    ("members", "argument"),
+    [({"MaxParts": -1}, "max-parts"), ({"PartNumberMarker": "x"}, "part-number-marker"), ({"VersionId": "short"}, "versionId")],
+)
+def test_attributes_name_the_argument_that_makes_no_sense(members, argument):
+    @story()
+    async def told(world: World):
+        await world.bucket(versioning="Enabled")
+        await world.put("k")
+        error = await world.refused("GetObjectAttributes", Bucket="bkt", Key="k", ObjectAttributes=ALL, **members)
+        assert (error.code, error.details["ArgumentName"]) == ("InvalidArgument", argument)
+
+    told()
+
+
+@story()
+async def test_attributes_are_of_the_version_that_is_named(world: World):
+    await world.bucket(versioning="Enabled")
+    first = (await world.put("k", b"first one"))["VersionId"]
+    await world.put("k")
+    answer = await _attributes(world, "ObjectSize", VersionId=first)
+    assert (answer["ObjectSize"], answer["VersionId"]) == (9, first)

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 import pytest
 
@@ -146,3 +147,101 @@ async def test_the_destination_can_have_conditions(world: World):
     error = await world.refused("CopyObject", Bucket="bkt", Key="dst", CopySource="bkt/src", IfNoneMatch="*")
     odd = await world.refused("CopyObject", Bucket="bkt", Key="dst", CopySource="bkt/src", MetadataDirective="MERGE")
     assert (error.code, odd.code) == ("PreconditionFailed", "InvalidArgument")
+
+
+@pytest.mark.parametrize("key", ["what?versionId=x", "a b+c", "50%25", "a//b", "/lead", "dir/", "ü"])
+def test_the_name_of_a_source_is_decoded_once(key):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        await world.put(key)
+        await world.do("CopyObject", Bucket="bkt", Key="dst", CopySource=f"/bkt/{quote(key)}")
+        assert await world.get("dst") == b"hello"
+
+    told()
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("bkt", "InvalidArgument"),
+        ("bkt/", "InvalidArgument"),
+        ("/", "InvalidArgument"),
+        ("bkt/src?versionId=", "InvalidArgument"),
+        ("bkt/src?versionId=short", "InvalidArgument"),
+        (f"bkt/src?versionId={'x' * 32}", "NoSuchVersion"),
+    ],
+)
+def test_sources_that_cannot_be(source, code):
+    @story()
+    async def told(world: World):
+        await _source(world, "Enabled")
+        assert (await world.refused("CopyObject", Bucket="bkt", Key="dst", CopySource=source)).code == code
+        assert await world.keys() == ["src"]
+
+    told()
+
+
+@pytest.mark.parametrize(
+    ("members", "status"),
+    [
+        ({"IfNoneMatch": "*"}, 412),
+        ({"IfNoneMatch": '"other"'}, 501),
+        ({"IfMatch": '"other"'}, 412),
+        ({"IfMatch": "*"}, 501),
+        ({"TaggingDirective": "MERGE"}, 400),
+        ({"StorageClass": "CHEAP"}, 400),
+        ({"ChecksumAlgorithm": "ROT13"}, 400),
+        ({"ExpectedSourceBucketOwner": "999999999999"}, 403),
+        ({"ExpectedBucketOwner": "999999999999"}, 403),
+    ],
+)
+def test_a_refused_copy_leaves_the_destination(members, status):
+    @story()
+    async def told(world: World):
+        await _source(world)
+        await world.put("dst", b"old")
+        error = await world.refused("CopyObject", Bucket="bkt", Key="dst", CopySource="bkt/src", **members)
+        assert error.status == status
+        assert await world.get("dst") == b"old"
+
+    told()
+
+
+@story()
+async def test_a_destination_with_the_expected_etag_is_overwritten_and_a_missing_one_is_404(world: World):
+    await _source(world)
+    etag = (await world.put("dst", b"old"))["ETag"]
+    await world.do("CopyObject", Bucket="bkt", Key="dst", CopySource="bkt/src", IfMatch=etag)
+    absent = await world.refused("CopyObject", Bucket="bkt", Key="none", CopySource="bkt/src", IfMatch=etag)
+    assert await world.get("dst") == b"hello"
+    assert (absent.status, absent.code) == (404, "NoSuchKey")
+
+
+@story()
+async def test_a_true_none_match_hides_the_date_of_the_source(world: World):
+    await _source(world)
+    terms = {"CopySourceIfNoneMatch": '"other"', "CopySourceIfModifiedSince": NOW}
+    await world.do("CopyObject", Bucket="bkt", Key="dst", CopySource="bkt/src", **terms)
+    assert await world.get("dst") == b"hello"
+
+
+@story()
+async def test_a_copy_has_its_own_date_and_the_result_tells_it(world: World):
+    await _source(world)
+    world.clock.seconds += 60
+    answer = await world.do("CopyObject", Bucket="bkt", Key="dst", CopySource="bkt/src")
+    result = answer.members["CopyObjectResult"]
+    assert result["LastModified"].timestamp() == world.clock.seconds
+    assert (await world.head("dst"))["LastModified"] == result["LastModified"]
+    assert "VersionId" not in answer.members
+
+
+@story()
+async def test_a_copy_between_buckets_shows_only_the_ids_that_each_of_them_has(world: World):
+    first = await _source(world, "Enabled")
+    await world.bucket("plain")
+    out = await world.do("CopyObject", Bucket="plain", Key="k", CopySource="bkt/src")
+    back = await world.do("CopyObject", Bucket="bkt", Key="back", CopySource="plain/k")
+    assert (out.members["CopySourceVersionId"], "VersionId" in out.members) == (first, False)
+    assert ("CopySourceVersionId" in back.members, len(back.members["VersionId"])) == (False, 32)

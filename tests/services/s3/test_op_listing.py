@@ -173,3 +173,18 @@ def test_pages_in_a_row_are_the_whole_listing(keys, prefix, delimiter, size, ope
         assert all(len(page) <= size for page in pages)
 
     told()
+
+
+@story()
+async def test_a_delimiter_may_be_several_signs_or_a_letter(world: World):
+    await _fill(world, "a--1", "a--2", "a-3", "b--", "cxd")
+    assert await _pages(world, Delimiter="--", MaxKeys=1) == [["[a--]"], ["a-3"], ["[b--]"], ["cxd"]]
+    assert await _pages(world, "ListObjects", Delimiter="x", Prefix="c", MaxKeys=1) == [["[cx]"]]
+
+
+@story()
+async def test_keys_with_slashes_at_either_end_or_twice_are_kept_as_they_are(world: World):
+    await _fill(world, "/foo", "a//b", "dir/")
+    assert await _pages(world) == [["/foo", "a//b", "dir/"]]
+    assert await _pages(world, Delimiter="/") == [["[/]", "[a/]", "[dir/]"]]
+    assert await _pages(world, Delimiter="/", Prefix="dir/") == [["dir/"]]

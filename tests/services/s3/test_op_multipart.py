@@ -362,3 +362,31 @@ async def test_completes_that_meet_are_all_answered_alike(world: World):
             assert len(await disk.scan("bkt", versions=True)) == 1
         finally:
             await disk.close()
+
+
+@story()
+async def test_a_copied_part_is_of_the_version_that_was_named_and_says_so(world: World):
+    upload = await _begin(world)
+    await world.versioning("Enabled")
+    first = (await world.put("src", b"first"))["VersionId"]
+    await world.put("src", b"second")
+    named = {"Bucket": "bkt", "Key": "k", "UploadId": upload, "PartNumber": 1}
+    answer = await world.do("UploadPartCopy", **named, CopySource=f"bkt/src?versionId={first}")
+    marker = (await world.do("DeleteObject", Bucket="bkt", Key="src")).members["VersionId"]
+    hidden = await world.refused("UploadPartCopy", **named, CopySource="bkt/src")
+    marked = await world.refused("UploadPartCopy", **named, CopySource=f"bkt/src?versionId={marker}")
+    assert answer.members["CopySourceVersionId"] == first
+    assert answer.members["CopyPartResult"]["ETag"] == f'"{hashlib.md5(b"first").hexdigest()}"'
+    assert (hidden.code, marked.code) == ("NoSuchKey", "InvalidRequest")
+
+
+@story()
+async def test_a_copied_part_obeys_the_conditions_of_its_source_and_replaces_nothing_when_they_fail(world: World):
+    upload = await _begin(world)
+    kept = await _part(world, upload, 1, b"kept")
+    etag = (await world.put("src"))["ETag"]
+    named = {"Bucket": "bkt", "Key": "k", "UploadId": upload, "PartNumber": 1, "CopySource": "bkt/src"}
+    error = await world.refused("UploadPartCopy", **named, CopySourceIfNoneMatch=etag)
+    await _complete(world, upload, kept)
+    assert (error.status, error.details["Condition"]) == (412, "x-amz-copy-source-If-None-Match")
+    assert await world.get("k") == b"kept"

@@ -264,3 +264,17 @@ async def test_keys_have_1024_bytes(world: World):
     await world.bucket()
     await world.put("ü" * 512, ACL="bucket-owner-full-control", StorageClass="STANDARD")
     assert (await world.refused("PutObject", b"", Bucket="bkt", Key="ü" * 513)).code == "KeyTooLongError"
+
+
+@pytest.mark.parametrize("nothing", ["", '""', 'W/""'])
+def test_an_if_match_that_names_nothing_matches_nothing(nothing):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        await world.put("k")
+        put = await world.refused("PutObject", b"new", Bucket="bkt", Key="k", IfMatch=nothing)
+        gone = await world.refused("DeleteObject", Bucket="bkt", Key="k", IfMatch=nothing)
+        assert (put.status, gone.status) == (412, 412)
+        assert await world.get("k") == b"hello"
+
+    told()

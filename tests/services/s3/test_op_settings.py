@@ -114,3 +114,63 @@ async def test_bucket_tags(world: World):
     assert (unset.code, put.status, over.status) == ("NoSuchTagSet", 204, 400)
     assert kept == [{"Key": "a", "Value": "1"}]
     assert (await world.refused("GetBucketTagging", Bucket="bkt")).code == "NoSuchTagSet"
+
+
+GETS = ["GetBucketVersioning", "GetPublicAccessBlock", "GetBucketOwnershipControls", "GetBucketAcl", "GetBucketTagging"]
+DELETES = ["DeletePublicAccessBlock", "DeleteBucketOwnershipControls", "DeleteBucketTagging"]
+
+
+@pytest.mark.parametrize("operation", [*GETS, *DELETES, *PUTS])
+def test_a_setting_is_that_of_a_bucket_of_this_region_and_of_the_expected_owner(operation):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        await world.region("eu-west-1").bucket("far")
+        members = PUTS.get(operation, {})
+        foreign = await world.refused(operation, Bucket="bkt", ExpectedBucketOwner="999999999999", **members)
+        nobody = await world.refused(operation, Bucket="bkt", ExpectedBucketOwner="me", **members)
+        away = await world.refused(operation, Bucket="far", **members)
+        absent = await world.refused(operation, Bucket="none", **members)
+        assert (foreign.code, nobody.code) == ("AccessDenied", "InvalidBucketOwnerAWSAccountID")
+        assert (away.status, away.headers["x-amz-bucket-region"], absent.code) == (301, "eu-west-1", "NoSuchBucket")
+
+    told()
+
+
+@pytest.mark.parametrize(
+    ("tag_set", "code"),
+    [
+        ([{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}], "InvalidTag"),
+        ([{"Key": "aws:a", "Value": "1"}], "InvalidTag"),
+        ([{"Key": "a?", "Value": "1"}], "InvalidTag"),
+        ([{"Key": "a"}], "MalformedXML"),
+    ],
+)
+def test_bad_bucket_tags_are_refused_and_the_old_ones_stay(tag_set, code):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        old = [{"Key": "old", "Value": "1"}]
+        await world.do("PutBucketTagging", Bucket="bkt", Tagging={"TagSet": old})
+        assert (await world.refused("PutBucketTagging", Bucket="bkt", Tagging={"TagSet": tag_set})).code == code
+        assert (await world.do("GetBucketTagging", Bucket="bkt")).members["TagSet"] == old
+
+    told()
+
+
+@story()
+async def test_a_public_access_block_without_switches_is_malformed_and_changes_nothing(world: World):
+    await world.bucket()
+    error = await world.refused("PutPublicAccessBlock", Bucket="bkt", PublicAccessBlockConfiguration={})
+    kept = (await world.do("GetPublicAccessBlock", Bucket="bkt")).members["PublicAccessBlockConfiguration"]
+    assert (error.code, set(kept.values())) == ("MalformedXML", {True})
+
+
+@story()
+async def test_what_is_not_set_can_be_deleted_and_one_setting_leaves_the_others(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.do("PutBucketTagging", Bucket="bkt", Tagging={"TagSet": [{"Key": "a", "Value": "1"}]})
+    for operation in ("DeletePublicAccessBlock", "DeletePublicAccessBlock", "DeleteBucketOwnershipControls"):
+        assert not (await world.do(operation, Bucket="bkt")).members
+    assert (await world.do("GetBucketVersioning", Bucket="bkt")).members == {"Status": "Enabled"}
+    assert (await world.do("GetBucketTagging", Bucket="bkt")).members["TagSet"] == [{"Key": "a", "Value": "1"}]

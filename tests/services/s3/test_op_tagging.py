@@ -97,3 +97,71 @@ async def test_only_lists_that_say_so_are_taken(world: World):
     silent = await world.refused("PutObjectAcl", Bucket="bkt", Key="k")
     assert (public.code, listed.code) == ("AccessControlListNotSupported",) * 2
     assert (silent.code, silent.details) == ("MissingSecurityHeader", {"MissingHeaderName": "x-amz-acl"})
+
+
+@story()
+async def test_an_object_has_ten_tags_and_a_refused_set_changes_none(world: World):
+    await world.bucket()
+    await world.put("k")
+    ten = [{"Key": f"k{n}", "Value": ""} for n in range(10)]
+    await world.do("PutObjectTagging", Bucket="bkt", Key="k", Tagging={"TagSet": ten})
+    eleven = [*ten, {"Key": "k10", "Value": ""}]
+    over = await world.refused("PutObjectTagging", Bucket="bkt", Key="k", Tagging={"TagSet": eleven})
+    half = await world.refused("PutObjectTagging", Bucket="bkt", Key="k", Tagging={"TagSet": [{"Key": "a"}]})
+    assert (over.status, over.code, half.code) == (400, "BadRequest", "MalformedXML")
+    assert await _tags(world) == {"TagSet": ten}
+
+
+@pytest.mark.parametrize("tag", [{"Key": "k" * 128, "Value": "v" * 256}, {"Key": "ключ é", "Value": "+-=._:/@ 1"}])
+def test_the_longest_tags_and_letters_of_any_script_are_kept(tag):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        await world.put("k")
+        await world.do("PutObjectTagging", Bucket="bkt", Key="k", Tagging={"TagSet": [tag]})
+        assert (await _tags(world))["TagSet"] == [tag]
+
+    told()
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        {"Key": "k" * 129, "Value": ""},
+        {"Key": "k", "Value": "v" * 257},
+        {"Key": "", "Value": "v"},
+        {"Key": "AWS:k", "Value": "v"},
+    ],
+)
+def test_a_tag_that_is_too_long_or_of_the_system_is_named(tag):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        await world.put("k")
+        error = await world.refused("PutObjectTagging", Bucket="bkt", Key="k", Tagging={"TagSet": [tag]})
+        assert (error.code, error.details["TagKey"]) == ("InvalidTag", tag["Key"])
+        assert (await _tags(world))["TagSet"] == []
+
+    told()
+
+
+@story()
+async def test_tags_of_what_is_not_there(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.put("k")
+    for operation in ("GetObjectTagging", "DeleteObjectTagging"):
+        absent = await world.refused(operation, Bucket="bkt", Key="none")
+        version = await world.refused(operation, Bucket="bkt", Key="k", VersionId="x" * 32)
+        nowhere = await world.refused(operation, Bucket="nope", Key="k")
+        assert [error.code for error in (absent, version, nowhere)] == ["NoSuchKey", "NoSuchVersion", "NoSuchBucket"]
+
+
+@story()
+async def test_deleting_the_tags_of_one_version_leaves_those_of_the_other(world: World):
+    await world.bucket(versioning="Enabled")
+    first = (await world.put("k", Tagging="a=1"))["VersionId"]
+    await world.put("k", Tagging="a=1")
+    gone = await world.do("DeleteObjectTagging", Bucket="bkt", Key="k", VersionId=first)
+    assert gone.members == {"VersionId": first}
+    assert (await _tags(world, VersionId=first))["TagSet"] == []
+    assert (await _tags(world))["TagSet"] == TAGS["TagSet"]

@@ -41,3 +41,19 @@ def test_what_is_off_answers_so(operation, members):
         assert (await world.refused(operation, Bucket="none")).code == "NoSuchBucket"
 
     told()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    ["GetBucketCors", "GetBucketEncryption", "GetBucketLifecycleConfiguration", "GetBucketLogging", "GetBucketRequestPayment"],
+)
+def test_what_is_not_set_is_told_only_of_a_bucket_here_and_to_who_names_its_owner(operation):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        await world.region("eu-west-1").bucket("far")
+        away = await world.refused(operation, Bucket="far")
+        foreign = await world.refused(operation, Bucket="bkt", ExpectedBucketOwner="999999999999")
+        assert (away.status, foreign.status) == (301, 403)
+
+    told()

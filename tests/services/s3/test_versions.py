@@ -148,3 +148,75 @@ async def test_a_version_marker_needs_a_key_marker(world: World):
     await world.bucket()
     error = await world.refused("ListObjectVersions", Bucket="bkt", VersionIdMarker="null")
     assert error.code == "InvalidArgument"
+
+
+@story()
+async def test_a_suspended_bucket_overwrites_its_null_version_and_no_other(world: World):
+    await world.bucket()
+    await world.put("k", b"before")
+    await world.versioning("Enabled")
+    kept = (await world.put("k", b"kept"))["VersionId"]
+    await world.versioning("Suspended")
+    put = await world.put("k", b"null")
+    assert put["VersionId"] == "null"
+    assert await _history(world) == [("Versions", "k", "null", True), ("Versions", "k", kept, False)]
+    assert await world.get("k") == await world.get("k", VersionId="null") == b"null"
+    assert await world.get("k", VersionId=kept) == b"kept"
+
+
+@story()
+async def test_a_delete_in_a_suspended_bucket_takes_the_bytes_of_the_null_version(world: World):
+    await world.bucket(versioning="Suspended")
+    await world.put("k")
+    gone = await world.do("DeleteObject", Bucket="bkt", Key="k")
+    marked = await world.refused("GetObject", Bucket="bkt", Key="k", VersionId="null")
+    assert gone.members == {"DeleteMarker": True, "VersionId": "null"}
+    assert (marked.status, marked.headers["x-amz-version-id"]) == (405, "null")
+    assert await _history(world) == [("DeleteMarkers", "k", "null", True)]
+
+
+@story()
+async def test_the_null_marker_goes_by_its_id_and_the_kept_version_is_current_again(world: World):
+    await world.bucket(versioning="Enabled")
+    kept = (await world.put("k", b"kept"))["VersionId"]
+    await world.versioning("Suspended")
+    await world.do("DeleteObject", Bucket="bkt", Key="k")
+    gone = await world.do("DeleteObject", Bucket="bkt", Key="k", VersionId="null")
+    assert gone.members == {"DeleteMarker": True, "VersionId": "null"}
+    assert await _history(world) == [("Versions", "k", kept, True)]
+    assert await world.get("k") == b"kept"
+
+
+@story()
+async def test_versioning_that_is_enabled_again_keeps_the_null_marker_under_new_versions(world: World):
+    await world.bucket(versioning="Suspended")
+    await world.do("DeleteObject", Bucket="bkt", Key="k")
+    await world.versioning("Enabled")
+    new = (await world.put("k"))["VersionId"]
+    assert await _history(world) == [("Versions", "k", new, True), ("DeleteMarkers", "k", "null", False)]
+
+
+@story()
+async def test_copies_and_uploads_of_a_suspended_bucket_replace_its_null_marker(world: World):
+    await world.bucket(versioning="Suspended")
+    await world.put("src")
+    await world.do("DeleteObject", Bucket="bkt", Key="copied")
+    await world.do("DeleteObject", Bucket="bkt", Key="joined")
+    copied = await world.do("CopyObject", Bucket="bkt", Key="copied", CopySource="bkt/src")
+    upload = (await world.do("CreateMultipartUpload", Bucket="bkt", Key="joined")).members["UploadId"]
+    part = await world.do("UploadPart", b"hello", Bucket="bkt", Key="joined", UploadId=upload, PartNumber=1)
+    parts = {"Parts": [{"PartNumber": 1, "ETag": part.members["ETag"]}]}
+    joined = await world.do("CompleteMultipartUpload", Bucket="bkt", Key="joined", UploadId=upload, MultipartUpload=parts)
+    assert (copied.members["VersionId"], joined.members["VersionId"]) == ("null", "null")
+    assert await _history(world) == [("Versions", key, "null", True) for key in ("copied", "joined", "src")]
+
+
+@story()
+async def test_a_marker_counts_as_absent_for_conditional_writes(world: World):
+    await world.bucket(versioning="Enabled")
+    etag = (await world.put("k"))["ETag"]
+    await world.do("DeleteObject", Bucket="bkt", Key="k")
+    matching = await world.refused("PutObject", b"new", Bucket="bkt", Key="k", IfMatch=etag)
+    await world.put("k", b"new", IfNoneMatch="*")
+    assert (matching.status, matching.code) == (404, "NoSuchKey")
+    assert await world.get("k") == b"new"

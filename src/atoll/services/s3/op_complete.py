@@ -46,7 +46,8 @@ async def CompleteMultipartUpload(
     upload = await look(here.store, Bucket, Key, UploadId)
     if upload is None:
         return _answer(call, record, Key, await _made_before(here, Bucket, Key, UploadId, claims))
-    condition = replace(conditional.write_condition(IfMatch, IfNoneMatch), began_ms=upload.began_ms)
+    condition = conditional.write_condition(IfMatch, IfNoneMatch)
+    condition = replace(condition, began_ms=upload.began_ms, was_there=upload.was_there)
     uploads.check_order(claims, UploadId)
     held = {part.number: part async for part in _parts(here, Bucket, UploadId)}
     try:

@@ -64,7 +64,9 @@ async def CreateMultipartUpload(
         tagging=Tagging,
     )
     upload_id = uploads.upload_id(here.region, here.dice(UPLOAD_BYTES))
-    notes = uploading.notes(Key, declared, await _began_ms(here, call, Bucket, Key))
+    current = await here.store.head(objects.Key(Bucket, Key))
+    was_there = current is not None and not current.marker
+    notes = uploading.notes(Key, declared, _began_ms(call, current), was_there=was_there)
     facts = Facts(modified_ms=call.now_ms, headers=said.headers, meta=said.meta, tags=said.tags, owner=here.account, notes=notes)
     await here.store.put(uploads.folder(Bucket, upload_id), EMPTY, lambda: _in(here, record, facts))
     sums = {"ChecksumAlgorithm": declared[0], "ChecksumType": declared[1]} if declared else {}
@@ -77,9 +79,8 @@ def _in(here: Here, record: BucketRecord, facts: Facts) -> Facts:
     return facts
 
 
-async def _began_ms(here: Here, call: Call, bucket: str, key: str) -> int:
+def _began_ms(call: Call, current: Facts | None) -> int:
     """Whatever is written to the key from now on has a later stamp: it then was written during the upload."""
-    current = await here.store.head(objects.Key(bucket, key))
     newest = current.stamp.ms if current is not None and current.stamp is not None else 0
     return max(call.now_ms, newest)
 

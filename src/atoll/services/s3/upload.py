@@ -17,7 +17,7 @@ from atoll.rules import hashing, uploads
 class Upload:
     """One upload. `algorithm` "" and `kind` "": none was declared; the object then gets CRC64NVME of all its bytes.
 
-    `began_ms` is the stamp of the key's newest version, or the clock, when it began.
+    `began_ms` is the stamp of the key's newest version, or the clock, when it began; `was_there`: the key had an object.
     """
 
     bucket: str
@@ -26,6 +26,7 @@ class Upload:
     algorithm: str
     kind: str
     began_ms: int
+    was_there: bool
     facts: Facts
 
     def part(self, number: int) -> Key:
@@ -42,15 +43,17 @@ class Upload:
         return cast("ChecksumKind", self.kind or "FULL_OBJECT")
 
 
-def notes(key: str, declared: tuple[str, ChecksumKind] | None, began_ms: int) -> dict[str, str]:
+def notes(key: str, declared: tuple[str, ChecksumKind] | None, began_ms: int, *, was_there: bool) -> dict[str, str]:
     """As they lie in the store."""
     algorithm, kind = declared or ("", "")
-    return {"key": key, "algorithm": algorithm, "kind": kind, "began_ms": str(began_ms)}
+    there = {"was_there": "yes"} if was_there else {}
+    return {"key": key, "algorithm": algorithm, "kind": kind, "began_ms": str(began_ms), **there}
 
 
 def read(bucket: str, upload_id: str, facts: Facts) -> Upload:
     kept = facts.notes
-    return Upload(bucket, upload_id, kept["key"], kept["algorithm"], kept["kind"], int(kept["began_ms"]), facts)
+    began_ms, was_there = int(kept["began_ms"]), "was_there" in kept
+    return Upload(bucket, upload_id, kept["key"], kept["algorithm"], kept["kind"], began_ms, was_there, facts)
 
 
 async def find(store: Store, bucket: str, key: str, upload_id: str) -> Upload:

@@ -1,0 +1,122 @@
+import pytest
+
+from s3world import World, story
+
+
+async def _list(world: World, **members) -> dict:
+    return (await world.do("ListObjectVersions", Bucket="bkt", **members)).members
+
+
+def _rows(answer: dict) -> list[tuple[str, str]]:
+    return [(row["Key"], row["VersionId"]) for _, row in answer["_entries"]]
+
+
+async def _pages(world: World, **members) -> list[list[tuple[str, str]]]:
+    """Every page: key and version of its rows, and its common prefixes with an empty version."""
+    pages, after = [], {}
+    while True:
+        answer = await _list(world, **members, **after)
+        pages.append(_rows(answer) + [(row["Prefix"], "") for row in answer.get("CommonPrefixes", ())])
+        if not answer["IsTruncated"]:
+            return pages
+        after = {"KeyMarker": answer["NextKeyMarker"], "VersionIdMarker": answer.get("NextVersionIdMarker")}
+
+
+@story()
+async def test_versions_and_markers_are_interleaved_by_key_and_age_and_markers_have_no_size(world: World):
+    await world.bucket()
+    await world.put("a")
+    await world.versioning("Enabled")
+    marker = (await world.do("DeleteObject", Bucket="bkt", Key="a")).members["VersionId"]
+    other = (await world.put("b"))["VersionId"]
+    newest = (await world.put("a"))["VersionId"]
+    entries = (await _list(world))["_entries"]
+    assert [(kind, row["Key"], row["VersionId"], row["IsLatest"]) for kind, row in entries] == [
+        ("Versions", "a", newest, True),
+        ("DeleteMarkers", "a", marker, False),
+        ("Versions", "a", "null", False),
+        ("Versions", "b", other, True),
+    ]
+    assert set(entries[1][1]) == {"Key", "LastModified", "Owner", "VersionId", "IsLatest"}
+
+
+@story()
+async def test_pages_of_one_row_go_through_versions_and_markers_of_several_keys(world: World):
+    await world.bucket()
+    await world.put("a")
+    await world.versioning("Enabled")
+    second = (await world.put("a"))["VersionId"]
+    marker = (await world.do("DeleteObject", Bucket="bkt", Key="a")).members["VersionId"]
+    other = (await world.put("b"))["VersionId"]
+    assert await _pages(world, MaxKeys=1) == [[("a", marker)], [("a", second)], [("a", "null")], [("b", other)]]
+
+
+@story()
+async def test_a_key_marker_alone_begins_behind_all_versions_of_its_key(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.put("a")
+    await world.put("a")
+    other = (await world.put("b"))["VersionId"]
+    assert _rows(await _list(world, KeyMarker="a")) == [("b", other)]
+    assert (await _list(world, KeyMarker="a"))["KeyMarker"] == "a"
+
+
+@story()
+async def test_a_group_of_versions_is_on_one_page_and_the_next_begins_behind_it(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.put("a/1")
+    await world.put("a/1")
+    await world.put("a/2")
+    last = (await world.put("b"))["VersionId"]
+    first = await _list(world, Delimiter="/", MaxKeys=1)
+    assert await _pages(world, Delimiter="/", MaxKeys=1) == [[("a/", "")], [("b", last)]]
+    assert (first["NextKeyMarker"], "NextVersionIdMarker" in first) == ("a/", False)
+
+
+@story()
+async def test_a_prefix_bounds_the_versions(world: World):
+    await world.bucket(versioning="Enabled")
+    ids = [(await world.put(key))["VersionId"] for key in ("a", "ab", "b")]
+    answer = await _list(world, Prefix="a")
+    assert (answer["Prefix"], answer["IsTruncated"]) == ("a", False)
+    assert _rows(answer) == [("a", ids[0]), ("ab", ids[1])]
+
+
+@story()
+async def test_encoding_type_url_encodes_keys_of_versions_markers_and_markers_of_pages(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.do("DeleteObject", Bucket="bkt", Key="a +1")
+    await world.put("b@=%")
+    first = await _list(world, EncodingType="url", MaxKeys=1)
+    rest = await _list(world, EncodingType="url", KeyMarker="a +1", Prefix="b@")
+    assert [row["Key"] for _, row in first["_entries"]] == ["a%20%2B1"]
+    assert (first["EncodingType"], first["NextKeyMarker"]) == ("url", "a%20%2B1")
+    assert (rest["KeyMarker"], rest["Prefix"]) == ("a%20%2B1", "b%40")
+    assert [row["Key"] for _, row in rest["_entries"]] == ["b%40%3D%25"]
+
+
+@story()
+async def test_a_page_of_no_versions_is_empty_and_a_page_of_too_many_is_capped(world: World):
+    await world.bucket(versioning="Enabled")
+    await world.put("a")
+    none, most = await _list(world, MaxKeys=0), await _list(world, MaxKeys=2000)
+    assert (none["_entries"], none["IsTruncated"], none["MaxKeys"]) == ([], False, 0)
+    assert (len(most["_entries"]), most["MaxKeys"]) == (1, 1000)
+
+
+@pytest.mark.parametrize(
+    ("members", "argument"),
+    [
+        ({"MaxKeys": -1}, "max-keys"),
+        ({"EncodingType": ""}, "encoding-type"),
+        ({"VersionIdMarker": "null"}, "version-id-marker"),
+    ],
+)
+def test_a_list_of_versions_names_the_argument_that_makes_no_sense(members, argument):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        error = await world.refused("ListObjectVersions", Bucket="bkt", **members)
+        assert (error.code, error.details["ArgumentName"]) == ("InvalidArgument", argument)
+
+    told()
