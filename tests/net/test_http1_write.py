@@ -204,6 +204,10 @@ def test_a_body_goes_out_as_it_is_or_in_chunks():
     assert sent(of(b"he", b"", b"llo world, hello"), chunked=True) == b"2\r\nhe\r\n10\r\nllo world, hello\r\n0\r\n\r\n"
 
 
+def test_a_body_of_known_length_may_go_out_in_chunks_and_loses_nothing():
+    assert sent(of(b"he", b"llo", length=5), chunked=True) == b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
+
+
 def test_a_check_that_fails_behind_the_last_byte_leaves_the_body_cut():
     assert sent(of(b"he", b"llo", length=5, then=ApiError("BadDigest")), raises=ApiError) == b"he"
     assert sent(of(b"he", then=ApiError("BadDigest")), chunked=True, raises=ApiError) == b"2\r\nhe\r\n"

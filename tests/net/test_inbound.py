@@ -159,7 +159,7 @@ def test_discarding_lets_go_of_the_transport_and_sees_the_end():
     async def run():
         body = inbound()
         body.push(bytes(BUFFER_HIGH_BYTES + 1))
-        async with asyncio.TaskGroup() as group:
+        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
             skipping = group.create_task(body.discard(10))
             asyncio.get_running_loop().call_soon(body.push, bytes(10))
             asyncio.get_running_loop().call_soon(body.finish)
@@ -172,7 +172,7 @@ def test_discarding_lets_go_of_the_transport_and_sees_the_end():
 def test_discarding_gives_up_at_its_limit():
     async def run():
         body = inbound()
-        async with asyncio.TaskGroup() as group:
+        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
             skipping = group.create_task(body.discard(10))
             asyncio.get_running_loop().call_soon(body.push, bytes(11))
         assert skipping.result() is False

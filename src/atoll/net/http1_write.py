@@ -185,14 +185,18 @@ async def send_stream(outlet: Outlet, body: Body, *, chunked: bool) -> None:
                     raise Incomplete("A body is longer than it said.")
                 last = piece
                 continue
-        outlet.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+        outlet.write(_chunk(piece) if chunked else piece)
         if outlet.full:
             await outlet.drain()
     if left:
         raise Incomplete(f"A body ended {left} bytes before its length.")
+    if last:
+        outlet.write(_chunk(last) if chunked else last)
     if chunked:
         outlet.write(b"0\r\n\r\n")
-    elif last:
-        outlet.write(last)
     if outlet.full:
         await outlet.drain()
+
+
+def _chunk(piece: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(piece), piece)

@@ -67,6 +67,7 @@ def test_pages_of_any_size_add_up_to_the_whole(listing, limit):
     while page := listing.versions(after=mark, limit=limit):
         assert len(page) <= limit
         pages += page
+        assert len(pages) <= len(ALL)
         mark = Mark(*page[-1][:2])
     assert pages == ALL
 
