@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from atoll.net.tcp import bound, bound_block, free_block, port_of
+from atoll.net.tcp import bound, port_of
 
 
 def test_port_zero_takes_a_free_one_and_nagle_is_off():
@@ -14,22 +14,5 @@ def test_port_zero_takes_a_free_one_and_nagle_is_off():
 
 def test_a_taken_port_is_refused_by_number():
     with bound("127.0.0.1") as sock, pytest.raises(OSError, match=f"port {port_of(sock)}: ") as caught:
-        bound_block("127.0.0.1", port_of(sock), 1)
+        bound("127.0.0.1", port_of(sock))
     assert caught.value.errno == errno.EADDRINUSE
-
-
-def test_a_block_that_is_partly_taken_gives_back_what_it_took():
-    with bound("127.0.0.1") as second:
-        port = port_of(second)
-        with pytest.raises(OSError, match=f"port {port}: "):
-            bound_block("127.0.0.1", port - 1, 2)
-        bound("127.0.0.1", port - 1).close()
-
-
-def test_a_free_block_is_found_above_a_taken_port():
-    with bound("127.0.0.1") as taken:
-        block = free_block("127.0.0.1", port_of(taken), 3)
-        ports = [port_of(sock) for sock in block]
-        for sock in block:
-            sock.close()
-    assert ports == list(range(ports[0], ports[0] + 3))

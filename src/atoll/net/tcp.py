@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 
 from atoll.domain.errors import Unreachable
 
 BACKLOG = 1024  # connections that the kernel keeps for us until we accept
-FREE_BLOCK_TRIES = 200  # starting ports tried before free_block gives up
 
 # Connects a protocol to its peer and returns once it may write. Raises Upstream.
 Dial = Callable[[asyncio.BaseProtocol], Awaitable[None]]
@@ -35,29 +33,6 @@ def bound(host: str, port: int = 0, *, backlog: int = BACKLOG) -> socket.socket:
 
 def port_of(sock: socket.socket) -> int:
     return int(sock.getsockname()[1])
-
-
-def bound_block(host: str, first: int, count: int) -> list[socket.socket]:
-    """`count` listening sockets on consecutive ports from `first` on. Raises OSError (EADDRINUSE names the taken port)."""
-    taken: list[socket.socket] = []
-    try:
-        taken.extend(bound(host, port) for port in range(first, first + count))
-    except OSError as error:
-        for sock in taken:
-            sock.close()
-        raise OSError(error.errno, f"port {first + len(taken)}: {error.strerror}") from error
-    return taken
-
-
-def free_block(host: str, first: int, count: int) -> list[socket.socket]:
-    """`bound_block` from `first`, or from the first higher place where all of it is free."""
-    for start in range(first, min(first + FREE_BLOCK_TRIES * count, 65536 - count), count):
-        try:
-            return bound_block(host, start, count)
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise
-    raise OSError(errno.EADDRINUSE, f"no {count} free ports in a row from {first}")
 
 
 async def accept(sockets: Iterable[socket.socket], factory: Callable[[], asyncio.BaseProtocol]) -> list[asyncio.Server]:
