@@ -15,7 +15,7 @@ Dial = Callable[[asyncio.BaseProtocol], Awaitable[None]]
 
 
 def bound(host: str, port: int = 0, *, backlog: int = BACKLOG) -> socket.socket:
-    """A listening socket, not yet served: it can be handed to a forked process. Port 0 takes a free one. Raises OSError."""
+    """A listening socket, not yet served: it can be handed to a forked process. Port 0 takes a free one. Raises OSError, naming the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -25,9 +25,9 @@ def bound(host: str, port: int = 0, *, backlog: int = BACKLOG) -> socket.socket:
         sock.setblocking(False)
         sock.bind((host, port))
         sock.listen(backlog)
-    except OSError:
+    except OSError as error:
         sock.close()
-        raise
+        raise OSError(error.errno, f"port {port}: {error.strerror}") from error
     return sock
 
 
