@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import pytest
 
@@ -77,6 +78,19 @@ def test_an_old_presigned_url_in_sigv2_is_good_and_has_no_age():
     query = f"AWSAccessKeyId={ADA.access_key}&Expires={int(NOW) + 60}&Signature={made.replace('+', '%2B').replace('/', '%2F').replace('=', '%3D')}"
     known = authenticate(request(target=f"/b/k?{query}"))
     assert (known.caller, known.proof.version, known.proof.age_ms) == (CALLER, "AWS", None)
+
+
+@pytest.mark.parametrize(("compat", "good"), [("lenient", True), ("strict", False)])
+def test_a_sigv2_url_that_lives_for_more_than_a_week_is_good_in_a_lenient_world_alone(compat, good):
+    bare, end = request(), int(NOW) + 604_801
+    made = sigv2.signature(ADA.secret, sigv2.string_to_sign(bare, str(end), bucket="b", virtual=False))
+    old = request(target=f"{bare.target}?AWSAccessKeyId={ADA.access_key}&Expires={end}&Signature={quote(made, safe='')}")
+    ask = Authenticate(Ring(Key()), KeyCache(), compat)
+    if good:
+        assert ask(old, named("127.0.0.1", old.path, None), region="us-east-1", now=NOW).caller == CALLER
+    else:
+        with pytest.raises(ApiError, match="more than a week"):
+            ask(old, named("127.0.0.1", old.path, None), region="us-east-1", now=NOW)
 
 
 def test_an_unknown_key_is_said_in_the_words_of_the_service():

@@ -64,7 +64,7 @@ class Authenticate:
             return NOBODY
         if named.service == "s3control" and presented.algorithm == "AWS":
             raise ApiError("InvalidRequest", "S3 Control takes AWS4-HMAC-SHA256 signatures.")
-        signature.check_time(presented, now)
+        signature.check_time(presented, now, strict=self.compat == "strict")
         signature.check_signed_headers(presented, request)
         key = self._key(presented, now, s3=s3)
         signature.verify(

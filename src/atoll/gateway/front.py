@@ -20,7 +20,7 @@ from atoll.gateway.authenticate import Authenticate, Known
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.payload import checked
 from atoll.gateway.record import Recorder, RequestIds
-from atoll.gateway.region import HOST_ID
+from atoll.gateway.region import HOST_ID, nothing_newer
 from atoll.rules import signature
 from atoll.rules.checksums import PayloadReader
 from atoll.rules.naming import Named, Scope, named, scope_of
@@ -63,11 +63,6 @@ class Routing(Protocol):
 UNKNOWN = frozenset(("InvalidAccessKeyId", "NoSuchMultiRegionAccessPoint"))  # what newer control state may know
 
 
-def _nothing_newer() -> bool:
-    """For a control state that nobody else changes."""
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Front:
     """One place's Handler. `nearest` are the world's regions from here, nearest first; `bucket_region` tells where a bucket
@@ -87,7 +82,7 @@ class Front:
     record: Recorder
     metrics: Metrics
     compat: str = "lenient"
-    refresh: Callable[[], bool] = _nothing_newer
+    refresh: Callable[[], bool] = nothing_newer
 
     async def __call__(self, request: Request) -> Response:
         log: dict[str, Any] = {}

@@ -57,7 +57,7 @@ class Exchange:
     log: dict[str, Any] = field(default_factory=dict)
 
 
-def _nothing_newer() -> bool:
+def nothing_newer() -> bool:
     """For a control state that nobody else changes."""
     return False
 
@@ -93,7 +93,7 @@ class Gateway:
     compat: str = "lenient"
     catch_up: Callable[[int], Awaitable[None]] = _as_it_is
     named_identity: Callable[[Mapping[str, Any]], tuple[str, str]] = _unknown
-    refresh: Callable[[], bool] = _nothing_newer
+    refresh: Callable[[], bool] = nothing_newer
 
     async def __call__(self, request: Request) -> Response:
         x = self._begin(request)

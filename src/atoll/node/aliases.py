@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from atoll.domain.message import Request, Response
@@ -15,7 +16,7 @@ from atoll.domain.shapes import Handler
 from atoll.gateway.authenticate import Authenticate
 from atoll.gateway.front import GLOBAL_REGION, Front, Point
 from atoll.gateway.record import RequestIds
-from atoll.node.region import Shared
+from atoll.node.region import Shared, refreshed
 from atoll.node.routing import MeasuredRouting
 from atoll.rules.naming import named, scope_of
 from atoll.rules.routing import Chooser
@@ -78,4 +79,5 @@ def front(shared: Shared, paths: MeasuredRouting, peers: Mapping[str, Handler], 
         record=shared.record,
         metrics=shared.metrics,
         compat=world.compat,
+        refresh=partial(refreshed, state),
     )

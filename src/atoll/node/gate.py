@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from atoll.domain.clock import Clock
 from atoll.domain.message import Request, Response
@@ -21,6 +22,7 @@ from atoll.net.http1 import Http1Server
 from atoll.net.tls import over_tls
 from atoll.net.tunnel import Tunnel
 from atoll.node.config import Place, World
+from atoll.node.region import refreshed
 from atoll.node.routing import MeasuredRouting
 from atoll.rules.naming import AWS_NAME, owned
 from atoll.rules.onward import replace_onward
@@ -91,6 +93,7 @@ class Gate:
             record=self.record,
             metrics=self.metrics,
             compat=world.compat,
+            refresh=partial(refreshed, self.state),
         )
 
     def _point(self, alias: str) -> Point | None:
