@@ -88,8 +88,8 @@ def test_every_decision_is_kept_for_the_log():
     asked = permit(laws(statement("Allow", "s3:GetObject", "*"), buckets={"b": guard()}))
     assert asked.may("s3:GetObject", KEY)
     assert not asked.may("s3:PutObject", KEY)
-    assert [(one["action"], one["outcome"]) for one in asked.decided] == [("s3:GetObject", "Allowed"), ("s3:PutObject", "ImplicitlyDenied")]
-    assert asked.decided[0]["statement"] == 'inline policy p, statement "AllowIt"'
+    assert [(one.action, one.outcome) for one in asked.decided] == [("s3:GetObject", "Allowed"), ("s3:PutObject", "ImplicitlyDenied")]
+    assert asked.decided[0].statement == 'inline policy p, statement "AllowIt"'
 
 
 # -- through an access point
@@ -145,7 +145,7 @@ def test_an_access_point_that_was_deleted_meanwhile_lets_nobody_through():
 def needs(the_permit, **more):
     given = {"bucket": "b", "key": "k", "headers": {}, "source": None} | more
     authorize(the_permit, "s3", **given)
-    return [(one["action"], one["resource"]) for one in the_permit.decided]
+    return [(one.action, one.resource) for one in the_permit.decided]
 
 
 def test_a_write_with_tags_needs_the_right_to_tag():
@@ -241,11 +241,11 @@ def test_a_bucket_that_there_is_not_is_judged_by_the_own_policy_alone():
 def test_a_refusal_is_kept_for_the_log_before_it_is_raised():
     asked = permit(laws(buckets={"b": guard()}))
     refused(asked)
-    assert [(one["action"], one["resource"], one["outcome"]) for one in asked.decided] == [("s3:GetObject", KEY, "ImplicitlyDenied")]
+    assert [(one.action, one.resource, one.outcome) for one in asked.decided] == [("s3:GetObject", KEY, "ImplicitlyDenied")]
 
 
 def test_the_first_need_that_is_refused_ends_the_questions():
     asked = permit(laws(statement("Deny", "s3:PutObject", "*"), buckets={"b": guard()}), operation="PutObject", params={"Bucket": "b", "Key": "k", "Tagging": "a=b"})
     with pytest.raises(ApiError, match="explicit deny"):
         needs(asked)
-    assert [one["action"] for one in asked.decided] == ["s3:PutObject"]
+    assert [one.action for one in asked.decided] == ["s3:PutObject"]

@@ -30,11 +30,20 @@ def test_times_fall_into_cumulative_buckets():
     assert float(found['atoll_request_seconds_sum{operation="PutObject",process="p",service="s3"}']) == 99.0304
 
 
+def test_times_are_told_over_all_statuses():
+    told = Metrics("p")
+    told.request("s3", "GetObject", 200, 0.25)
+    told.request("s3", "GetObject", 404, 0.5)
+    found = page(told)
+    assert found['atoll_request_seconds_count{operation="GetObject",process="p",service="s3"}'] == "2.0"
+    assert found['atoll_request_seconds_sum{operation="GetObject",process="p",service="s3"}'] == "0.75"
+    assert found['atoll_requests_total{operation="GetObject",process="p",service="s3",status="404"}'] == "1.0"
+
+
 def test_bytes_are_counted_in_both_directions():
     told = Metrics("p")
-    told.moved("in", 10)
-    told.moved("out", 3)
-    told.moved("out", 4)
+    told.request("s3", "PutObject", 200, 0.0, 10, 3)
+    told.request("s3", "GetObject", 200, 0.0, 0, 4)
     found = page(told)
     assert (found['atoll_bytes_total{direction="in",process="p"}'], found['atoll_bytes_total{direction="out",process="p"}']) == ("10.0", "7.0")
 

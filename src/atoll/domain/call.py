@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from atoll.domain.message import Body, Request
 
 CallerKind = Literal["anonymous", "root", "user", "role", "service"]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """Who asks. Source: IAM, "Policy evaluation logic" and "aws:PrincipalArn".
 
     `arn`: of the user, the account root, or for a role session the session (arn:aws:sts::A:assumed-role/ROLE/SESSION);
@@ -30,14 +30,13 @@ class Caller:
     session_policy: str = ""
     service: str = ""
     source_arn: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = {}
 
 
 ANONYMOUS = Caller("anonymous")
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """How the caller proved who they are: what policies may ask about. Source: policy.md, keys s3:authType and so on.
 
     `auth_type`: REST-HEADER, REST-QUERY-STRING, POST or "" (anonymous). `version`: AWS4-HMAC-SHA256,
@@ -50,8 +49,7 @@ class Proof:
     content_sha256: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Onward:
+class Onward(msgspec.Struct, frozen=True):
     """What the process that took a request from the client tells the one that answers it; travels under a MAC.
 
     `caller` None: the receiver verifies the client's own signature. `access_point` is the ARN of the Multi-Region Access
@@ -72,8 +70,7 @@ class Onward:
     state_version: int = 0
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """What an operation is given besides its members.
 
     `now` is wall time in seconds, `now_ms` the same in whole milliseconds. `region` answers, `account` owns the world.
@@ -96,20 +93,19 @@ class Call:
     allow: Callable[[str, str], None]
     may: Callable[[str, str], bool]
     payload: Any = None
-    log: dict[str, Any] = field(default_factory=dict)
+    log: dict[str, Any] = {}
 
     @property
     def now_ms(self) -> int:
         return int(self.now * 1000)
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct):
     """What an operation returns: AWS's output members; status and headers where the model cannot say them (206, 301).
 
     A streaming member (Body of GetObject) is an atoll Body. Timestamps are datetime with UTC, blobs are bytes.
     """
 
-    members: Mapping[str, Any] = field(default_factory=dict)
+    members: Mapping[str, Any] = {}
     status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}

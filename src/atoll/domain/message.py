@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atoll.domain.errors import ApiError
 
@@ -70,8 +71,7 @@ class Body:
 EMPTY = Body.of(b"")
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     """One HTTP request as it arrived.
 
     `target` is the untouched origin-form target (path?query) because signatures cover it byte for byte; `path` and `query`
@@ -88,20 +88,19 @@ class Request:
     secure: bool = False
     arrived: float = 0.0
     onward: Onward | None = None
-    path: str = field(init=False)
-    query: str = field(init=False)
+    path: str = ""
+    query: str = ""
 
     def __post_init__(self) -> None:
         self.path, _, self.query = self.target.partition("?")
 
 
-@dataclass(slots=True)
-class Response:
+class Response(msgspec.Struct):
     """One HTTP response. Content-Length and framing are the sender's business, from `body.length`.
 
     A response to HEAD carries the headers of GET, content-length among them, and an empty body.
     """
 
     status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = {}
     body: Body = EMPTY

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from atoll.domain.call import ANONYMOUS, Caller, Proof
 from atoll.domain.errors import ApiError
@@ -34,7 +36,7 @@ class Keys(Protocol):
     def key(self, access_key: str, token: str, now: float) -> Key | None: ...
 
 
-class Known(NamedTuple):
+class Known(msgspec.Struct, frozen=True):
     """Who asks, how it was proved, and what was presented (None: anonymous)."""
 
     caller: Caller

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
+
+import msgspec
 
 from atoll.domain.call import Caller, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
+from atoll.gateway.record import Verdict
 from atoll.rules.owners import canonical_id
 from atoll.rules.policy.actions import Need, required
 from atoll.rules.policy.context import Overlay, RequestContext, request_context
@@ -21,8 +22,7 @@ S3_OBJECT = "arn:aws:s3:::"
 PASSED_TO = "s3.amazonaws.com"  # S3 user guide, "Setting up permissions for live replication": the one service that is given roles
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True):
     """What protects one resource: its owner's account, its policy and its public-access block; where a bucket lives."""
 
     account: str
@@ -52,23 +52,22 @@ class Authority(Protocol):
     async def tags(self, bucket: str, key: str, version: str | None) -> Mapping[str, str] | None: ...
 
 
-class _OnDemand:
+class _OnDemand(msgspec.Struct):
     """A context that is made when a condition first asks for something: most decisions meet no condition."""
 
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], Context]) -> None:
-        self._make = make
-        self._made: Context | None = None
+    permit: Permit
+    action: str
+    resource: str
+    account: str
+    made: Context | None = None
 
     def get(self, key: str, /) -> Value | None:
-        if self._made is None:
-            self._made = self._make()
-        return self._made.get(key)
+        if self.made is None:
+            self.made = self.permit.context(self.action, self.resource, self.account)
+        return self.made.get(key)
 
 
-@dataclass(slots=True)
-class Permit:
+class Permit(msgspec.Struct):
     """The permission side of one call: decides, remembers the last decision for the log, words the refusal."""
 
     authority: Authority
@@ -83,7 +82,7 @@ class Permit:
     tagged: str = ""
     existing_tags: Mapping[str, str] | None = None
     boundary: str = ""
-    decided: list[Mapping[str, str]] = field(default_factory=list)
+    decided: list[Verdict] = []
 
     def allow(self, action: str, resource: str) -> None:
         """Raises AccessDenied."""
@@ -98,21 +97,18 @@ class Permit:
         guards = self._guards(resource)
         side = self.authority.side(self.caller)
         decision = evaluate(
-            Asked(self.caller, action, guards, _OnDemand(partial(self._asked_of, action, resource, guards[-1].account)), self._canonical()),
+            Asked(self.caller, action, guards, _OnDemand(self, action, resource, guards[-1].account), self._canonical()),
             identity=side.identity,
             boundary=side.boundary,
             session=side.session,
         )
-        self.decided.append(
-            {"action": action, "resource": resource, "outcome": decision.outcome, "reason": decision.reason,
-             "statement": decision.statement}
-        )  # fmt: skip
+        self.decided.append(Verdict(action, resource, decision.outcome, decision.reason, decision.statement))
         return decision
 
     def _canonical(self) -> str:
         return canonical_id(self.caller.account) if self.caller.account else ""
 
-    def _asked_of(self, action: str, resource: str, account: str) -> Context:
+    def context(self, action: str, resource: str, account: str) -> Context:
         """The request's context as it is for one question. Tags that were read are the named object's alone; whether a
         missing object may be called missing is asked as a listing of its key would be (policy.md, section 7)."""
         key = self.params.get("Key")

@@ -19,26 +19,25 @@ class Metrics:
 
     def __init__(self, process: str) -> None:
         self._process = process
-        self._requests: dict[tuple[str, str, int], int] = {}
-        self._times: dict[tuple[str, str], list[float]] = {}
-        self._bytes = {"in": 0, "out": 0}
+        self._answered: dict[tuple[str, str, int], list[float]] = {}  # counts by time, one per bound and above, then seconds
+        self._bytes_in = self._bytes_out = 0
         self._gauges: list[Callable[[], Iterable[Gauge]]] = []
         self.registry = CollectorRegistry()
         self.registry.register(self)
 
-    def request(self, service: str, operation: str, status: int, seconds: float) -> None:
-        key = (service, operation, status)
-        if key not in self._requests and len(self._requests) >= LABELS_MAX:
-            key = (service, "other", status)
-        self._requests[key] = self._requests.get(key, 0) + 1
-        slots = self._times.get((service, key[1]))
-        if slots is None:
-            slots = self._times[service, key[1]] = [0.0] * (len(BUCKETS_S) + 2)
-        slots[-1] += seconds
+    def request(self, service: str, operation: str, status: int, seconds: float, size_in: int = 0, size_out: int = 0) -> None:
+        """One answer, and the bytes of both bodies."""
+        slots = self._answered.get((service, operation, status)) or self._slots(service, operation, status)
         slots[bisect_left(BUCKETS_S, seconds)] += 1
+        slots[-1] += seconds
+        self._bytes_in += size_in
+        self._bytes_out += size_out
 
-    def moved(self, direction: str, size: int) -> None:
-        self._bytes[direction] += size
+    def _slots(self, service: str, operation: str, status: int) -> list[float]:
+        key = (service, operation, status)
+        if len(self._answered) >= LABELS_MAX:
+            key = (service, "other", status)
+        return self._answered.setdefault(key, [0.0] * (len(BUCKETS_S) + 2))
 
     def gauges(self, source: Callable[[], Iterable[Gauge]]) -> None:
         """Add a source that is asked at scrape time."""
@@ -49,13 +48,13 @@ class Metrics:
         requests = CounterMetricFamily(
             "atoll_requests", "Requests answered.", labels=["process", "service", "operation", "status"]
         )
-        for (service, operation, status), count in self._requests.items():
-            requests.add_metric([self._process, service, operation, str(status)], count)
+        for (service, operation, status), slots in self._answered.items():
+            requests.add_metric([self._process, service, operation, str(status)], sum(slots[:-1]))
         yield requests
         yield from self._histogram()
         moved = CounterMetricFamily("atoll_bytes", "Bytes of bodies.", labels=["process", "direction"])
-        for direction, count in self._bytes.items():
-            moved.add_metric([self._process, direction], count)
+        for direction, size in (("in", self._bytes_in), ("out", self._bytes_out)):
+            moved.add_metric([self._process, direction], size)
         yield moved
         yield from self._collect_gauges()
 
@@ -63,13 +62,21 @@ class Metrics:
         times = HistogramMetricFamily(
             "atoll_request_seconds", "Time from the request's head to its answer.", labels=["process", "service", "operation"]
         )
-        for (service, operation), slots in self._times.items():
+        for (service, operation), slots in self._times().items():
             total, rows = 0.0, []
             for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), slots[:-1], strict=True):
                 total += count
                 rows.append((bound, total))
             times.add_metric([self._process, service, operation], rows, slots[-1])
         yield times
+
+    def _times(self) -> dict[tuple[str, str], list[float]]:
+        """Over all statuses."""
+        times: dict[tuple[str, str], list[float]] = {}
+        for (service, operation, _), slots in self._answered.items():
+            old = times.get((service, operation))
+            times[service, operation] = slots if old is None else [mine + more for mine, more in zip(old, slots, strict=True)]
+        return times
 
     def _collect_gauges(self) -> Iterable[Metric]:
         families: dict[str, GaugeMetricFamily] = {}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+
+import msgspec
 
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import DOCUMENT_MAX_BYTES
@@ -11,8 +12,7 @@ from atoll.domain.message import EMPTY, Body
 from atoll.rules.checksums import PayloadCheck, PayloadReader
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(msgspec.Struct, frozen=True):
     """A decoded body; its checks raise while it is read, before its end is reached.
 
     A body that is already in memory was checked at once, but its fault waits in `late`: whether the caller may do this at

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from atoll.domain.clock import Clock
 from atoll.domain.message import Body, Request, Response
@@ -36,7 +37,7 @@ class Peer:
             raise AssertionError("a call between processes says for whom it is")
         request = _named(request)
         envelope = seal(
-            request, replace(onward, state_version=self._version()), key=self._key, now=self._clock.now(), sender=self._sender, count=next(_COUNT)
+            request, structs.replace(onward, state_version=self._version()), key=self._key, now=self._clock.now(), sender=self._sender, count=next(_COUNT)
         )
         return await self._carry(
             Request(request.method, request.target, {**request.headers, **envelope}, request.body, arrived=request.arrived)
@@ -47,7 +48,7 @@ def _named(request: Request) -> Request:
     """With a Host, which the MAC covers: a connection would add its own afterwards."""
     if "host" in request.headers:
         return request
-    return replace(request, headers={**request.headers, "host": LOCAL_HOST})
+    return structs.replace(request, headers={**request.headers, "host": LOCAL_HOST})
 
 
 class Believing:

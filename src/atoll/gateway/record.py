@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,18 @@ FLUSH_S = 0.2  # the node flushes this often
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
+class Verdict(msgspec.Struct, frozen=True):
+    """One permission that was asked for, and what became of it."""
+
+    action: str
+    resource: str
+    outcome: str
+    reason: str
+    statement: str
+
+
 class RequestEvent(msgspec.Struct, omit_defaults=True, tag_field="event", tag="request"):
-    """What is told of every request. `decided`: action, resource, outcome, reason and statement of each permission asked
-    for. `place`, `entry_request_id` and `access_point` are there when an entry took it."""
+    """What is told of every request. `decided` are the permissions asked for. `place`, `entry_request_id` and `access_point` are there when an entry took it."""
 
     process: str
     time: float
@@ -38,7 +47,7 @@ class RequestEvent(msgspec.Struct, omit_defaults=True, tag_field="event", tag="r
     bytes_out: int
     ms: float
     peer: str
-    decided: list[Mapping[str, str]] = []
+    decided: Sequence[Verdict] = ()
     place: str = ""
     entry_request_id: str = ""
     access_point: str = ""

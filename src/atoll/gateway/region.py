@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from atoll.domain.arn import object_arn
 from atoll.domain.call import Answer, Call
@@ -40,8 +42,7 @@ HOST_ID = "YXRvbGw="  # x-amz-id-2: which host answered; the log knows more
 Receive = Callable[[Call, str, str], Awaitable[Answer]]
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(msgspec.Struct):
     """One request on its way through the stages."""
 
     request: Request
@@ -54,7 +55,7 @@ class Exchange:
     bucket: str = ""
     key: str = ""
     permit: Permit | None = None
-    log: dict[str, Any] = field(default_factory=dict)
+    log: dict[str, Any] = {}
 
 
 def nothing_newer() -> bool:
@@ -152,7 +153,7 @@ class Gateway:
         payload = self._payload(x)
         if part.codec.streams(route.operation):
             _check_length(request)
-        elif part.service not in QUERY_SERVICES:
+        elif payload is not NO_PAYLOAD:
             document = await payload.document()
         params = part.codec.read(route, request, document, payload.body)
         part.check_members(route.operation, params)
@@ -308,11 +309,8 @@ class Gateway:
     def _log(self, x: Exchange, response: Response) -> None:
         request, onward = x.request, x.request.onward
         seconds = self.clock.monotonic() - request.arrived if request.arrived else 0.0
-        self.metrics.request(x.part.service if x.part else "-", x.operation, response.status, seconds)
         size_in, size_out = request.body.length or 0, response.body.length or 0
-        self.metrics.moved("in", size_in)
-        self.metrics.moved("out", size_out)
-        decided = x.permit.decided if x.permit is not None else []
+        self.metrics.request(x.part.service if x.part else "-", x.operation, response.status, seconds, size_in, size_out)
         self.record.request(
             RequestEvent(
                 self.record.process,
@@ -327,9 +325,9 @@ class Gateway:
                 response.status,
                 size_in,
                 size_out,
-                round(seconds * 1000, 3),
+                int(seconds * 1e6) / 1000,
                 request.peer,
-                decided,
+                x.permit.decided if x.permit is not None else (),
                 onward.place if onward is not None else "",
                 onward.request_id if onward is not None else "",
                 onward.access_point if onward is not None else "",

@@ -8,9 +8,9 @@ it leaves open. Whatever is refused ends the connection: nobody can tell where t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import httptools
+import msgspec
 
 from atoll.domain.limits import KiB
 from atoll.domain.message import EMPTY, Body, Request
@@ -45,8 +45,7 @@ def _bad(message: str) -> Refusal:
     return Refusal(400, "BadRequest", message)
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(msgspec.Struct):
     """One request on its connection.
 
     `inbound` is None when the body came whole. `keep`: the client wants another one. `old`: it speaks HTTP/1.0, which knows no
@@ -60,13 +59,12 @@ class Exchange:
     old: bool = False
 
 
-@dataclass(slots=True)
-class Takeover:
+class Takeover(msgspec.Struct):
     """A CONNECT: from here on the connection speaks something else. `rest` are the first bytes of that."""
 
     host: str
     port: int
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = {}
     rest: bytes = b""
 
 

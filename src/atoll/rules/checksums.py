@@ -123,9 +123,14 @@ def _too_large(size: str) -> ApiError:
     )
 
 
+def _values(headers: Mapping[str, str]) -> list[str]:
+    """Names of the headers that hold a checksum."""
+    return [name for name in headers if name.startswith(_PREFIX) and name not in _NOT_VALUES]
+
+
 def _checksum(headers: Mapping[str, str], mode: str) -> tuple[str, str, str]:
     """(algorithm, value from a header, name of the announced trailer); at most one checksum, told in one way."""
-    given = [name for name in headers if name.startswith(_PREFIX) and name not in _NOT_VALUES]
+    given = _values(headers)
     announced, asked = headers.get("x-amz-trailer"), headers.get("x-amz-sdk-checksum-algorithm")
     if not given and announced is None and asked is None:
         return "", "", ""
@@ -309,7 +314,7 @@ def has_nothing(content_sha256: str, headers: Mapping[str, str]) -> bool:
         and headers.get("content-length", "0") == "0"
         and "transfer-encoding" not in headers
         and "content-md5" not in headers
-        and not [name for name in headers if name.startswith(_PREFIX) and name not in _NOT_VALUES]
+        and not (_PREFIX in "\n".join(headers) and _values(headers))
     )
 
 

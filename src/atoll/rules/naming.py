@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 Kind = Literal["s3", "access-point", "access-point-path", "s3control", "iam", "sts", "absent"]
 
@@ -52,8 +53,7 @@ CLAIM_MAX_CHARS = 2048  # of an Authorization header before its signature; longe
 CONTROL_PATH = "/v20180820/"  # s3control model: every operation's path starts so; on plain endpoints that decides
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(msgspec.Struct, frozen=True):
     """A name that Atoll owns. `region` is "" on global hosts, `bucket` "" in path style."""
 
     kind: Kind
@@ -97,8 +97,7 @@ def is_literal(host: str) -> bool:
     return _LITERAL.fullmatch(host) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """Region ("" in SigV4A) and service of a credential scope."""
 
     region: str
@@ -123,7 +122,7 @@ def _scope_of_header(claim: str) -> Scope | None:
     return Scope(match.group(1) or "", match.group(2)) if match else None
 
 
-class Named(NamedTuple):
+class Named(msgspec.Struct, frozen=True):
     """What a request addresses. `path` is path-style for S3 (/bucket/key, still encoded); `virtual` tells whether the
     bucket stood in the host."""
 
@@ -138,26 +137,41 @@ def _path_style(path: str) -> str:
     return path.removeprefix("/").partition("/")[0]
 
 
-def _plain(host: str, path: str, scope: Scope | None) -> Named:
+class _Address(msgspec.Struct, frozen=True):
+    """A Host header. `host` is None on a plain endpoint, where `label` is the bucket in front of localhost ("": none)."""
+
+    name: str
+    host: Host | None
+    label: str
+
+
+def _addressed(host_header: str) -> _Address:
+    name = without_port(host_header)
+    label, _, rest = name.partition(".")
+    return _Address(name, owned(name), label if rest == "localhost" and not label.isdigit() else "")
+
+
+_address = lru_cache(maxsize=HOSTS_REMEMBERED)(_addressed)
+
+
+def _plain(label: str, path: str, scope: Scope | None) -> Named:
     """A plain endpoint: path and credential scope decide, not the host (clients.md, section 5)."""
-    label, _, rest = host.partition(".")
-    virtual = rest == "localhost" and not label.isdigit()
-    if path.startswith(CONTROL_PATH) and not virtual:
+    if path.startswith(CONTROL_PATH) and not label:
         return Named("s3control", path)
     service = scope.service if scope else "s3"
     if service in ("iam", "sts"):
         return Named(service, path)
-    if virtual:
-        return Named("s3", f"/{label}{path}", label, virtual=True)
-    return Named("s3" if service == "s3" else service, path, _path_style(path))
+    if label:
+        return Named("s3", f"/{label}{path}", label, True)
+    return Named(service, path, _path_style(path))
 
 
 def named(host_header: str, path: str, scope: Scope | None) -> Named:
     """Service, bucket and path-style path of a request. The host wins where it is an AWS name."""
-    name = without_port(host_header)
-    host = owned(name)
+    address = _address(host_header) if len(host_header) <= HOST_MAX_CHARS else _addressed(host_header)
+    host = address.host
     if host is None:
-        return _plain(name, path, scope)
+        return _plain(address.label, path, scope)
     match host.kind:
         case "s3" if host.bucket:
             return Named("s3", f"/{host.bucket}{path}", host.bucket, virtual=True, host=host)
@@ -168,7 +182,7 @@ def named(host_header: str, path: str, scope: Scope | None) -> Named:
             # nothing, and never takes the first word of the key for a bucket.
             return Named("s3", f"/{host.alias}{path}", host.alias, virtual=True, host=host)
         case "absent":
-            return Named(name.partition(".amazonaws.com")[0], path, host=host)
+            return Named(address.name.partition(".amazonaws.com")[0], path, host=host)
         case _:
             return Named(host.kind, path, host=host)
 

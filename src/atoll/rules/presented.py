@@ -5,9 +5,10 @@ Source: S3 API reference, "Authenticating Requests (AWS Signature Version 4)". S
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import PRESIGN_MAX_S
@@ -28,8 +29,7 @@ class Malformed(ValueError):
     """A part of a signature that is not what its name says. Becomes the code of its form and service."""
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(msgspec.Struct, frozen=True):
     """What repeats from request to request: who, for which day, region and service, and which headers are signed.
 
     `region` is "" in SigV4A and SigV2; `text` is access key and scope as presented; `names` is `signed` joined by ";".
@@ -47,7 +47,7 @@ class Credential:
     signed_set: frozenset[str]
 
 
-class Presented(NamedTuple):
+class Presented(msgspec.Struct, frozen=True):
     """One signature as presented, nothing of it verified. A tuple, because one is made for each request.
 
     `date` in epoch seconds, `stamp` the same as sent. `expires_s` is a life in seconds (0 in header form); a SigV2 URL has

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hmac
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
@@ -52,12 +51,14 @@ class _Recent(Generic[_K]):
         self._entries: OrderedDict[str, tuple[str, _K]] = OrderedDict()
         self._limit = limit
 
-    def get(self, name: str, secret: str, make: Callable[[], _K]) -> _K:
+    def get(self, name: str, secret: str) -> _K | None:
         entry = self._entries.get(name)
-        if entry is not None and entry[0] == secret:  # both are ours: no timing to learn from
-            self._entries.move_to_end(name)
-            return entry[1]
-        key = make()
+        if entry is None or entry[0] != secret:  # both are ours: no timing to learn from
+            return None
+        self._entries.move_to_end(name)
+        return entry[1]
+
+    def put(self, name: str, secret: str, key: _K) -> _K:
         self._entries[name] = (secret, key)
         self._entries.move_to_end(name)
         if len(self._entries) > self._limit:
@@ -78,14 +79,14 @@ class KeyCache:
         self._public: _Recent[EllipticCurvePublicKey] = _Recent(limit)
 
     def signing_key(self, credential: Credential, secret: str) -> sigv4.SigningKey:
-        return self._signing.get(
-            credential.text,
-            secret,
-            lambda: sigv4.SigningKey(sigv4.signing_key(secret, credential.day, credential.region, credential.service)),
-        )
+        known = self._signing.get(credential.text, secret)
+        if known is not None:
+            return known
+        made = sigv4.signing_key(secret, credential.day, credential.region, credential.service)
+        return self._signing.put(credential.text, secret, sigv4.SigningKey(made))
 
     def public_key(self, access_key: str, secret: str) -> EllipticCurvePublicKey:
-        return self._public.get(access_key, secret, lambda: sigv4a.public_key(access_key, secret))
+        return self._public.get(access_key, secret) or self._public.put(access_key, secret, sigv4a.public_key(access_key, secret))
 
     def __len__(self) -> int:
         return len(self._signing) + len(self._public)
@@ -144,7 +145,7 @@ def check_signed_headers(presented: Presented, request: Request) -> None:
     Raises AccessDenied with HeadersNotSigned.
     """
     signed = presented.credential.signed_set
-    loose = [name for name in request.headers if name.startswith("x-amz-") and name not in signed]
+    loose = [name for name in request.headers.keys() - signed if name.startswith("x-amz-")]
     if "host" not in signed:
         loose.append("host")
     if loose and presented.credential.algorithm != sigv2.ALGORITHM:

@@ -64,7 +64,8 @@ class RestReader:
     def read(self, labels: Mapping[str, str], request: Request, document: bytes, body: Body) -> dict[str, Any]:
         """Raises InvalidArgument, InvalidRequest, MalformedXML (or what the JSON protocol says)."""
         params: dict[str, Any] = dict(labels) if self._plain_labels else self._read_labels(labels)
-        self._read_headers(params, request.headers.items())
+        headers = request.headers
+        self._read_headers(params, headers.items() if self._prefix else [(name, headers[name]) for name in self._headers.keys() & headers])
         if request.query:
             self._read_query(params, request.query)
         if self.streams:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+import msgspec
 
 
-class Route(NamedTuple):
+class Route(msgspec.Struct, frozen=True):
     """`operation` as AWS names it; `labels` are the decoded parts of the path (S3: Bucket and Key).
 
     A tuple, because one is made for each request.

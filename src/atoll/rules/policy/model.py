@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
+
+import msgspec
 
 from atoll.domain.call import Caller
 
@@ -96,15 +98,14 @@ class Policy:
         return any(key.startswith(prefix) for key in self.keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(msgspec.Struct, frozen=True):
     """A policy and where it hangs, in words for the log ("user policy reader", "bucket policy of demo")."""
 
     policy: Policy
     source: str
 
 
-class Guarded(NamedTuple):
+class Guarded(msgspec.Struct, frozen=True):
     """One resource that a call touches, its owner's account and its own policy. A tuple, because each request makes one.
 
     A call through a Multi-Region Access Point touches two: the access point and the bucket, each judged under its own ARN.
@@ -119,7 +120,7 @@ class Guarded(NamedTuple):
     must_allow: bool = False
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """One question: may this caller do this action on all of these? `canonical` is the canonical id of the caller's account."""
 
     caller: Caller
@@ -129,8 +130,7 @@ class Asked(NamedTuple):
     canonical: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """The outcome, why, and which statement decided ("bucket policy of demo, statement "Read"")."""
 
     outcome: Outcome

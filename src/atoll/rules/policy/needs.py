@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+
+import msgspec
 
 from atoll.domain.arn import bucket_arn, object_arn
 
 
-class Need(NamedTuple):
+class Need(msgspec.Struct, frozen=True):
     """One action on one resource ARN ("*" for actions that take no resource)."""
 
     action: str
     resource: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     """The facts of a call that decide what it needs. See actions.required."""
 
     operation: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -81,10 +81,12 @@ class Identities:
         belongs to another key, ExpiredToken for one whose time is over at `now` (seconds).
         """
         self._freshen()
-        known = self._keys.get((access_key, token)) or self._find(access_key, token)
+        known = self._keys.get((access_key, token))
         if known is None:
-            return None  # and not kept: strangers must not push keys of ours out
-        _kept(self._keys, (access_key, token), lambda: known)
+            known = self._find(access_key, token)
+            if known is None:
+                return None  # and not kept: strangers must not push keys of ours out
+            _keep(self._keys, (access_key, token), known)
         if known.expires and now >= known.expires:
             raise ApiError("ExpiredToken", "The provided token has expired.")
         return known
@@ -92,7 +94,8 @@ class Identities:
     def side(self, caller: Caller) -> Side:
         """All of the caller's own policies. Nothing for the root user, services and strangers."""
         self._freshen()
-        return _kept(self._sides, (caller.user_id, caller.session_policy), lambda: self._side(caller))
+        known = self._sides.get((caller.user_id, caller.session_policy))
+        return _keep(self._sides, (caller.user_id, caller.session_policy), self._side(caller)) if known is None else known
 
     def policies(self, caller: Caller) -> tuple[Attached, ...]:
         """Identity policies, inline and attached."""
@@ -273,7 +276,8 @@ class Identities:
         return Attached(self._policy("identity", found.document), f"policy {arn}")
 
     def _policy(self, kind: Kind, text: str) -> Policy:
-        return _kept(self._parsed, (kind, text), lambda: parse(text, kind=kind))
+        known = self._parsed.get((kind, text))
+        return _keep(self._parsed, (kind, text), parse(text, kind=kind)) if known is None else known
 
     def _by_arn(self, arn: str) -> UserRecord | RoleRecord | None:
         name = arn.rpartition("/")[2].lower()
@@ -290,11 +294,8 @@ def _invalid_token() -> ApiError:
     return ApiError("InvalidToken", "The provided token is malformed or otherwise invalid.")
 
 
-def _kept(cache: dict[K, T], key: K, make: Callable[[], T]) -> T:
-    """What the cache has, or what `make` makes; the oldest entry goes when it is full."""
-    if key in cache:
-        return cache[key]
-    made = make()
+def _keep(cache: dict[K, T], key: K, made: T) -> T:
+    """Put in, and give back; the oldest entry goes when the cache is full."""
     if len(cache) >= CACHED_MAX:
         del cache[next(iter(cache))]
     cache[key] = made

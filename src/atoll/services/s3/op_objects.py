@@ -99,21 +99,21 @@ async def GetObject(
 ) -> Answer:
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
     reading = Reading(
-        range=Range,
-        part=PartNumber,
-        checksums=_wanted(ChecksumMode),
-        if_match=IfMatch,
-        if_none_match=IfNoneMatch,
-        if_modified_since=IfModifiedSince,
-        if_unmodified_since=IfUnmodifiedSince,
-        overrides=overrides(
+        Range,
+        PartNumber,
+        _wanted(ChecksumMode),
+        IfMatch,
+        IfNoneMatch,
+        IfModifiedSince,
+        IfUnmodifiedSince,
+        overrides(
             call,
-            CacheControl=ResponseCacheControl,
-            ContentDisposition=ResponseContentDisposition,
-            ContentEncoding=ResponseContentEncoding,
-            ContentLanguage=ResponseContentLanguage,
-            ContentType=ResponseContentType,
-            Expires=ResponseExpires,
+            ResponseCacheControl,
+            ResponseContentDisposition,
+            ResponseContentEncoding,
+            ResponseContentLanguage,
+            ResponseContentType,
+            ResponseExpires,
         ),
     )
     found = await here.store.get(objects.Key(Bucket, Key), check_version(record, VersionId))
@@ -123,7 +123,8 @@ async def GetObject(
     except ApiError:
         _let_go(found)
         raise
-    return Answer({**seen.members, "Body": _body(found, seen.span, empty=seen.empty)}, seen.status)
+    seen.members["Body"] = _body(found, seen.span, empty=seen.empty)
+    return Answer(seen.members, seen.status)
 
 
 def _body(found: objects.Found | None, span: objects.Span | None, *, empty: bool) -> Stream:
@@ -167,21 +168,21 @@ async def HeadObject(
     """As GetObject, without opening bytes."""
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
     reading = Reading(
-        range=Range,
-        part=PartNumber,
-        checksums=_wanted(ChecksumMode),
-        if_match=IfMatch,
-        if_none_match=IfNoneMatch,
-        if_modified_since=IfModifiedSince,
-        if_unmodified_since=IfUnmodifiedSince,
-        overrides=overrides(
+        Range,
+        PartNumber,
+        _wanted(ChecksumMode),
+        IfMatch,
+        IfNoneMatch,
+        IfModifiedSince,
+        IfUnmodifiedSince,
+        overrides(
             call,
-            CacheControl=ResponseCacheControl,
-            ContentDisposition=ResponseContentDisposition,
-            ContentEncoding=ResponseContentEncoding,
-            ContentLanguage=ResponseContentLanguage,
-            ContentType=ResponseContentType,
-            Expires=ResponseExpires,
+            ResponseCacheControl,
+            ResponseContentDisposition,
+            ResponseContentEncoding,
+            ResponseContentLanguage,
+            ResponseContentType,
+            ResponseExpires,
         ),
     )
     facts = await here.store.head(objects.Key(Bucket, Key), check_version(record, VersionId))

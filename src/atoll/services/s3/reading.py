@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from atoll.domain.arn import object_arn
 from atoll.domain.call import Call
@@ -14,7 +16,6 @@ from atoll.domain.errors import ApiError
 from atoll.domain.objects import Checksum, Facts, Span
 from atoll.rules import conditional, metadata, ranges, replication
 from atoll.services.s3.records import BucketRecord
-from atoll.services.s3.versions import shown
 from atoll.services.s3.writing import checksum_members
 
 MOMENTS_REMEMBERED = 4096  # what is popular is read again
@@ -30,10 +31,12 @@ _MEMBERS = {
 }
 
 
+_OVERRIDDEN = ("CacheControl", "ContentDisposition", "ContentEncoding", "ContentLanguage", "ContentType", "Expires")
+_NONE_GIVEN = (None,) * len(_OVERRIDDEN)
 _NO_OVERRIDES: Mapping[str, Any] = {}
 
 
-class Reading(NamedTuple):
+class Reading(msgspec.Struct, frozen=True):
     """What a GET or HEAD asks for. `overrides` maps output members to the values of response-* parameters."""
 
     range: str | None = None
@@ -46,7 +49,7 @@ class Reading(NamedTuple):
     overrides: Mapping[str, Any] = _NO_OVERRIDES
 
 
-class View(NamedTuple):
+class View(msgspec.Struct, frozen=True):
     """The answer to a Reading: which bytes, and everything but the bytes."""
 
     span: Span | None
@@ -58,13 +61,7 @@ class View(NamedTuple):
 def view(call: Call, record: BucketRecord, key: str, facts: Facts, reading: Reading) -> View:
     """Raises PreconditionFailed, NotModified, InvalidRange, InvalidPartNumber, InvalidRequest, InvalidArgument."""
     _check(call, reading)
-    conditional.judge_read(
-        facts,
-        if_match=reading.if_match,
-        if_none_match=reading.if_none_match,
-        if_modified_since=http_date(reading.if_modified_since),
-        if_unmodified_since=http_date(reading.if_unmodified_since),
-    )
+    _judge(facts, reading)
     partial, span = _bytes(facts, reading)
     length = span.size if span else 0 if partial else facts.size
     members = _members(call, record, key, facts)
@@ -73,8 +70,23 @@ def view(call: Call, record: BucketRecord, key: str, facts: Facts, reading: Read
     members["ContentLength"] = length
     if span:
         members["ContentRange"] = f"bytes {span.first}-{span.last}/{facts.size}"
-    members.update(reading.overrides)
+    if reading.overrides:
+        members.update(reading.overrides)
     return View(span, length == 0, 206 if partial else 200, members)
+
+
+def _judge(facts: Facts, reading: Reading) -> None:
+    """Raises PreconditionFailed, NotModified."""
+    match, none_match, since, until = reading.if_match, reading.if_none_match, reading.if_modified_since, reading.if_unmodified_since
+    if match is None and none_match is None and since is None and until is None:
+        return
+    conditional.judge_read(
+        facts,
+        if_match=match,
+        if_none_match=none_match,
+        if_modified_since=http_date(since),
+        if_unmodified_since=http_date(until),
+    )
 
 
 def http_date(moment: datetime | None) -> str | None:
@@ -116,16 +128,16 @@ def _members(call: Call, record: BucketRecord, key: str, facts: Facts) -> dict[s
         "AcceptRanges": "bytes",
         "LastModified": modified(facts),
         "ETag": f'"{facts.etag}"',
-        **shown(record, facts.version),
     }
+    if record.versioning:
+        members["VersionId"] = facts.version
     for name, value in facts.headers.items():
         if name in _MEMBERS:
             members[_MEMBERS[name]] = value
     if facts.meta:
         members["Metadata"] = metadata.shown(facts.meta)
-    status = replication.status(facts.replication, replica=facts.replica)
-    if status:
-        members["ReplicationStatus"] = status
+    if facts.replication or facts.replica:
+        members["ReplicationStatus"] = replication.status(facts.replication, replica=facts.replica)
     if facts.tags and call.may("s3:GetObjectTagging", object_arn(record.name, key)):
         members["TagCount"] = len(facts.tags)
     return members
@@ -140,10 +152,14 @@ def _moment(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-def overrides(call: Call, **given: Any) -> dict[str, Any]:
-    """The response-* parameters by output member. Raises InvalidRequest for who did not sign, InvalidArgument."""
-    chosen = {member: value for member, value in given.items() if value is not None}
-    if chosen and call.caller.kind == "anonymous":
+def overrides(call: Call, *given: Any) -> Mapping[str, Any]:
+    """The response-* parameters, given in the order of _OVERRIDDEN, by output member. Raises InvalidRequest for who did not
+    sign, InvalidArgument.
+    """
+    if given == _NONE_GIVEN:
+        return _NO_OVERRIDES
+    chosen = {member: value for member, value in zip(_OVERRIDDEN, given, strict=True) if value is not None}
+    if call.caller.kind == "anonymous":
         raise ApiError(
             "InvalidRequest", "Request specific response headers cannot be used for anonymous GET requests."
         )

@@ -126,7 +126,7 @@ class DiskStore:
 
     def _find(self, key: Key, version: str | None) -> Hit | None:
         hit = self._recent.get(key)
-        if hit is not None and version in (None, hit.facts.version):
+        if hit is not None and (version is None or version == hit.facts.version):
             return hit
         hit = self._reads.find(key, version)
         if hit is not None and version is None and hit.place == INLINE:
