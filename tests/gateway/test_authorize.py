@@ -176,10 +176,16 @@ def only_if(operator, key, value, action="s3:*"):
 
 def test_the_facts_of_a_call_are_gathered_once_and_only_when_a_condition_asks():
     made = []
-    context = _OnDemand(lambda: made.append("made") or {"aws:username": "ada"})
+
+    class Telling:
+        def context(self, action, resource, account):
+            made.append((action, resource, account))
+            return {"aws:username": "ada"}
+
+    context = _OnDemand(Telling(), "s3:GetObject", KEY, ACCOUNT)
     assert made == []
     assert [context.get(key) for key in ("aws:username", "aws:userid", "aws:username")] == ["ada", None, "ada"]
-    assert made == ["made"]
+    assert made == [("s3:GetObject", KEY, ACCOUNT)]
 
 
 def test_whether_a_missing_key_may_be_called_missing_is_asked_as_a_listing_of_that_key():

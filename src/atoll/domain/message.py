@@ -18,36 +18,30 @@ async def _nothing() -> AsyncIterator[bytes]:
     yield b""  # makes this a generator
 
 
-class Body:
+class Body(msgspec.Struct):
     """Bytes that are read once, front to back.
 
     `length` in bytes, None when nobody knows it beforehand. `small` holds all of it when it is already in memory, so that
     hot paths need not await; iterating works in both cases. An iterator that cannot deliver all raises (ApiError when the
-    sender is to blame, Incomplete when the connection broke): a short body is never a success.
+    sender is to blame, Incomplete when the connection broke): a short body is never a success. `chunks` is taken by
+    iterating, and by nobody else.
     """
 
-    __slots__ = ("_chunks", "length", "small")
-
-    def __init__(self, chunks: AsyncIterator[bytes], length: int | None) -> None:
-        self._chunks: AsyncIterator[bytes] | None = chunks
-        self.length = length
-        self.small: bytes | None = None
+    chunks: AsyncIterator[bytes] | None
+    length: int | None
+    small: bytes | None = None
 
     @classmethod
     def of(cls, data: bytes) -> Body:
         """A body that is already here."""
-        body = cls.__new__(cls)
-        body._chunks = None
-        body.length = len(data)
-        body.small = data
-        return body
+        return cls(None, len(data), data)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if self.small is not None:
             if self.small:
                 yield self.small
             return
-        chunks, self._chunks = self._chunks, None
+        chunks, self.chunks = self.chunks, None
         if chunks is None:
             raise AssertionError("a body is read once")
         async for chunk in chunks:
@@ -71,6 +65,10 @@ class Body:
 EMPTY = Body.of(b"")
 
 
+def _empty() -> Body:
+    return EMPTY
+
+
 class Request(msgspec.Struct):
     """One HTTP request as it arrived.
 
@@ -83,7 +81,7 @@ class Request(msgspec.Struct):
     method: str
     target: str
     headers: Mapping[str, str]
-    body: Body = EMPTY
+    body: Body = msgspec.field(default_factory=_empty)
     peer: str = "127.0.0.1"
     secure: bool = False
     arrived: float = 0.0
@@ -103,4 +101,4 @@ class Response(msgspec.Struct):
 
     status: int = 200
     headers: dict[str, str] = {}
-    body: Body = EMPTY
+    body: Body = msgspec.field(default_factory=_empty)

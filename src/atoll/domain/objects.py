@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from atoll.domain.message import Body
 
 NULL_VERSION = "null"  # S3: the version id of what was written without versioning
@@ -151,27 +153,23 @@ class Change:
     kind: Literal["put", "marker", "amend", "delete"]
 
 
-class Found:
+def _nothing_to_close() -> None:
+    """For bytes that are in memory."""
+
+
+class Found(msgspec.Struct, frozen=True):
     """A version that was found: its facts, and its bytes on demand.
 
     `body(span)` gives the bytes (all of them without a span) and may be called once. Whoever does not call it calls
     `close()`; reading the body to its end, or closing its iterator, closes too.
     """
 
-    __slots__ = ("_close", "_open", "facts")
-
-    def __init__(
-        self, facts: Facts, open_body: Callable[[Span | None], Body], close: Callable[[], None] = lambda: None
-    ) -> None:
-        self.facts = facts
-        self._open = open_body
-        self._close = close
+    facts: Facts
+    open: Callable[[Span | None], Body]
+    close: Callable[[], None] = _nothing_to_close
 
     def body(self, span: Span | None = None) -> Body:
-        return self._open(span)
-
-    def close(self) -> None:
-        self._close()
+        return self.open(span)
 
 
 @dataclass(frozen=True, slots=True)

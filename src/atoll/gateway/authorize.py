@@ -12,7 +12,7 @@ from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
 from atoll.gateway.record import Verdict
 from atoll.rules.owners import canonical_id
-from atoll.rules.policy.actions import Need, required
+from atoll.rules.policy.actions import Need, object_need, required
 from atoll.rules.policy.context import Overlay, RequestContext, request_context
 from atoll.rules.policy.evaluate import evaluate
 from atoll.rules.policy.model import Asked, Attached, Context, Decision, Guarded, Policy, Value
@@ -178,13 +178,18 @@ def authorize(
     access_point: str = "", identity: str = "",
 ) -> None:
     """Check every action that the operation needs. Raises AccessDenied."""
+    version = bool(permit.params.get("VersionId"))
+    plain = object_need(permit.operation, bucket, key, version=version) if service == "s3" else None
+    if plain is not None:
+        permit.allow(plain.action, plain.resource)
+        return
     needs: Sequence[Need] = required(
         service,
         permit.operation,
         permit.params,
         bucket=bucket,
         key=key,
-        version=bool(permit.params.get("VersionId")),
+        version=version,
         account=permit.account,
         headers=headers,
         source=source,

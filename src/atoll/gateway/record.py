@@ -118,8 +118,7 @@ class RequestIds:
     """Sixteen hex digits, unique in a world: 32 random bits of the process, then a count."""
 
     def __init__(self, start: bytes | None = None) -> None:
-        self._prefix = (start or os.urandom(4)).hex().upper()
-        self._count = itertools.count(1)
+        self._numbers = itertools.count((int.from_bytes(start or os.urandom(4), "big") << 32) + 1)
 
     def next(self) -> str:
-        return f"{self._prefix}{next(self._count):08X}"
+        return next(self._numbers).to_bytes(8, "big").hex().upper()

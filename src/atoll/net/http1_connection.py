@@ -271,11 +271,15 @@ class Connection(asyncio.Protocol):
     async def _one(self, item: Exchange | Refusal) -> bool:
         """Answer one; True when another may follow."""
         if isinstance(item, Refusal):
-            await self._send(error_response(item.status, item.code, item.message), "GET", keep=False, chunkable=False)
+            self._write(error_response(item.status, item.code, item.message), "GET", keep=False, chunkable=False)
             return False
         response = await self._ask(item.request)
         keep = item.keep and not self._home.leaving and not (self._no_more and not self._queue) and self._reusable(item)
-        await self._send(response, item.request.method, keep=keep, chunkable=not item.old)
+        rest = self._write(response, item.request.method, keep=keep, chunkable=not item.old)
+        if rest is not None:
+            await self._stream(rest, chunked=not item.old and rest.length is None)
+        if self._outlet.full:
+            await self._outlet.drain()
         return keep and (item.inbound is None or await self._skip(item.inbound))
 
     async def _ask(self, request: Request) -> Response:
@@ -304,7 +308,8 @@ class Connection(asyncio.Protocol):
             return True
         return await inbound.discard(self._home.limits.discard_bytes)
 
-    async def _send(self, response: Response, method: str, *, keep: bool, chunkable: bool) -> None:
+    def _write(self, response: Response, method: str, *, keep: bool, chunkable: bool) -> Body | None:
+        """The head, and the body where it is here and small. Gives back the body that is still to be sent."""
         body, outlet = response.body, self._outlet
         try:
             head = response_head(response, self._home.stamp, method=method, keep=keep, chunkable=chunkable)
@@ -317,9 +322,8 @@ class Connection(asyncio.Protocol):
             outlet.write(head + body.small)
         else:
             outlet.write(head)
-            await self._stream(body, chunked=chunkable and body.length is None)
-        if outlet.full:
-            await outlet.drain()
+            return body
+        return None
 
     async def _stream(self, body: Body, *, chunked: bool) -> None:
         try:

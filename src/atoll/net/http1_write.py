@@ -54,17 +54,12 @@ def sends_body(status: int, method: str) -> bool:
 
 def response_head(response: Response, stamp: Stamp, *, method: str, keep: bool, chunkable: bool = True) -> bytes:
     """Status line and headers with the framing of `response.body`. Raises ValueError for what would split the head."""
-    status = response.status
-    lines = [_STATUS_LINES.get(status) or f"HTTP/1.1 {status} \r\n"]
+    status, headers = response.status, response.headers
     own = sends_body(status, method)
-    lowered = [name.lower() for name in response.headers]
-    if NOT_FORWARDED.isdisjoint(lowered):
-        lines += [f"{name}: {value}\r\n" for name, value in response.headers.items()]
-    else:
-        for lower, (name, value) in zip(lowered, response.headers.items(), strict=True):
-            if lower not in NOT_FORWARDED or (lower == "content-length" and not own and status != 204):
-                lines.append(f"{name}: {value}\r\n")  # Content-Length: of the answer that GET would have had
-    dated, named = "date" in lowered, "server" in lowered
+    lines = [_STATUS_LINES.get(status) or f"HTTP/1.1 {status} \r\n", *[f"{name}: {value}\r\n" for name, value in headers.items()]]
+    lowered = {name.lower() for name in headers}
+    if not NOT_FORWARDED.isdisjoint(lowered):
+        lines[1:] = _forwarded(headers, keeps_length=not own and status != 204)
     if own:
         if response.body.length is not None:
             lines.append(f"Content-Length: {response.body.length}\r\n")
@@ -72,7 +67,13 @@ def response_head(response: Response, stamp: Stamp, *, method: str, keep: bool, 
             lines.append("Transfer-Encoding: chunked\r\n")
     if not keep:
         lines.append("Connection: close\r\n")
-    return _joined(lines, stamp.lines(dated=dated, named=named))
+    return _joined(lines, stamp.lines(dated="date" in lowered, named="server" in lowered))
+
+
+def _forwarded(headers: Mapping[str, str], *, keeps_length: bool) -> list[str]:
+    """Without what is ours to say. `keeps_length`: Content-Length is of the answer that GET would have had."""
+    kept = NOT_FORWARDED - {"content-length"} if keeps_length else NOT_FORWARDED
+    return [f"{name}: {value}\r\n" for name, value in headers.items() if name.lower() not in kept]
 
 
 def request_head(method: str, target: str, headers: Mapping[str, str], framing: str) -> bytes:
@@ -95,25 +96,21 @@ def _joined(lines: list[str], last: str) -> bytes:
 class Outlet:
     """The writing side of one transport: waits when it is full (up to `patience_s`), says when it is gone."""
 
-    __slots__ = ("_full", "_patience_s", "_waiter", "lost", "transport")
+    __slots__ = ("_patience_s", "_waiter", "full", "lost", "transport")
 
     def __init__(self, transport: asyncio.Transport, patience_s: float | None = None) -> None:
         self.transport = transport
         self._patience_s = patience_s
         self.lost = False
-        self._full = False
+        self.full = False
         self._waiter: asyncio.Future[None] | None = None
         transport.set_write_buffer_limits(WRITE_HIGH_BYTES, WRITE_LOW_BYTES)
 
-    @property
-    def full(self) -> bool:
-        return self._full
-
     def pause(self) -> None:
-        self._full = True
+        self.full = True
 
     def resume(self) -> None:
-        self._full = False
+        self.full = False
         self._wake()
 
     def lose(self) -> None:
@@ -133,7 +130,7 @@ class Outlet:
         """Wait until the transport takes more. Raises Incomplete when it never will."""
         try:
             async with asyncio.timeout(self._patience_s):
-                while self._full and not self.lost:
+                while self.full and not self.lost:
                     self._waiter = asyncio.get_running_loop().create_future()
                     await self._waiter
         except TimeoutError as error:

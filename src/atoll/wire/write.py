@@ -69,8 +69,9 @@ class RestWriter:
             headers.setdefault("content-type", content_type)
         if body is not EMPTY:
             headers.pop("content-length", None)  # the sender's business, from the body itself; HEAD has none
-        for name, value in answer.headers.items():
-            headers[name.lower()] = _checked(value, name)
+        if answer.headers:
+            for name, value in answer.headers.items():
+                headers[name.lower()] = _checked(value, name)
         return Response(answer.status or members.get(self._status_member) or self._status, headers, body)
 
 

@@ -9,7 +9,7 @@ from awscrt.checksums import crc64nvme
 from atoll.domain.errors import ApiError
 from atoll.domain.objects import Key, Span
 from atoll.store.disk.blobs import READ_BYTES, Blobs
-from atoll.store.disk.bodies import Files, OpenFile, Run, inline_body
+from atoll.store.disk.bodies import Files, OpenFile, Run, check_inline, inline_body
 from atoll.store.disk.pins import Pins
 from atoll.store.disk.schema import signed
 
@@ -139,10 +139,14 @@ def test_a_file_that_nobody_reads_is_closed_when_it_is_forgotten(tmp_path):
         os.fstat(number)
 
 
-def test_a_small_body_is_checked_before_any_of_it_is_cut_out():
+def test_a_small_body_is_given_whole_or_cut():
+    assert inline_body(b"hello", None).small == b"hello"
+    assert inline_body(b"hello", Span(1, 3)).small == b"ell"
+
+
+def test_small_bytes_are_those_that_were_written():
     crc = signed(crc64nvme(b"hello"))
-    assert inline_body(KEY, b"hello", crc, None).small == b"hello"
-    assert inline_body(KEY, b"hello", crc, Span(1, 3)).small == b"ell"
+    check_inline(KEY, b"hello", crc)
     with pytest.raises(ApiError) as caught:
-        inline_body(KEY, b"jello", crc, Span(1, 3))
+        check_inline(KEY, b"jello", crc)
     assert "'k'" in caught.value.message

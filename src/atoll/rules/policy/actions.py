@@ -14,10 +14,16 @@ from atoll.rules.policy.actions_iam import iam_needs, s3control_needs, sts_needs
 from atoll.rules.policy.actions_s3 import OBJECTS, copy_tags_needs, delete_needs, s3_needs, source_need
 from atoll.rules.policy.needs import Ask, Need, Needs, own_name
 
-__all__ = ["Need", "copy_tags_needs", "delete_needs", "known_action", "required", "source_need"]
+__all__ = ["Need", "copy_tags_needs", "delete_needs", "known_action", "object_need", "required", "source_need"]
 
 _SERVICES: Mapping[str, Needs] = {"s3": s3_needs, "s3control": s3control_needs, "iam": iam_needs, "sts": sts_needs}
 _NO_HEADERS: Mapping[str, str] = {}
+
+
+def object_need(operation: str, bucket: str, key: str, *, version: bool) -> Need | None:
+    """The one need of an S3 operation that takes one action on its object: the data plane's way. None for the others."""
+    actions = OBJECTS.get(operation)
+    return None if actions is None else Need(actions[version], object_arn(bucket, key))
 
 
 def required(
@@ -42,7 +48,8 @@ def required(
     `identity`: ARN, with its path, of the user or role that an IAM call names, when there is such a one.
     `caller_arn` stands in where IAM takes a missing UserName as the caller.
     """
-    if service == "s3" and (plain := OBJECTS.get(operation)) is not None:  # the data plane's way
-        return (Need(plain[version], object_arn(bucket, key)),)
+    plain = object_need(operation, bucket, key, version=version) if service == "s3" else None
+    if plain is not None:
+        return (plain,)
     ask = Ask(operation, params, bucket, key, version, account, headers, source, access_point, caller_arn, identity)
     return tuple(_SERVICES.get(service, own_name(service))(ask))

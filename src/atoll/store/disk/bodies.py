@@ -35,10 +35,14 @@ def torn(key: Key, what: str) -> ApiError:
     return ApiError("InternalError", f"The stored bytes of {key.name!r} are damaged.", Key=key.name)
 
 
-def inline_body(key: Key, content: bytes, crc: int, span: Span | None) -> Body:
+def check_inline(key: Key, content: bytes, crc: int) -> None:
+    """Raises InternalError for bytes that are not those that were written. Asked once for each read from the disk."""
     if signed(crc64nvme(content)) != crc:
         raise torn(key, "an inline blob has another checksum")
-    return Body.of(cut(content, span))
+
+
+def inline_body(content: bytes, span: Span | None) -> Body:
+    return Body.of(content if span is None else cut(content, span))
 
 
 class Files:

@@ -13,7 +13,7 @@ from awscrt.checksums import crc64nvme
 from atoll.domain.message import Body
 from atoll.domain.objects import ALWAYS, START, Ability, Change, Condition, Entry, Facts, Found, Key, Mark, Seal, Span
 from atoll.store.disk.blobs import WRITE_BYTES, Blobs, Draft
-from atoll.store.disk.bodies import Files, Run, inline_body
+from atoll.store.disk.bodies import Files, Run, check_inline, inline_body
 from atoll.store.disk.codec import decode_segments
 from atoll.store.disk.commit import Committer
 from atoll.store.disk.index import Index
@@ -116,8 +116,7 @@ class DiskStore:
             return None
         if hit.place == INLINE:
             assert hit.content is not None
-            assert hit.crc is not None
-            return Found(hit.facts, partial(inline_body, key, hit.content, hit.crc))
+            return Found(hit.facts, partial(inline_body, hit.content))
         if hit.place == NOTHING:
             return Found(hit.facts, _no_bytes)
         runs = self._runs(hit)
@@ -129,7 +128,12 @@ class DiskStore:
         if hit is not None and (version is None or version == hit.facts.version):
             return hit
         hit = self._reads.find(key, version)
-        if hit is not None and version is None and hit.place == INLINE:
+        if hit is None or hit.place != INLINE:
+            return hit
+        assert hit.content is not None
+        assert hit.crc is not None
+        check_inline(key, hit.content, hit.crc)
+        if version is None:
             self._recent.keep(key, hit)
         return hit
 
