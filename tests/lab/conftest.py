@@ -32,6 +32,7 @@ def told(links, samples):
         cpu = {place: dict.fromkeys(("single", "mrap", "direct"), [2.0, 2.0, 2.0, 3.0]) for place in REGIONS}
         overheads = {"single": {"us-east-1": 4.5}, "mrap": dict.fromkeys(REGIONS, 5.5)} if profile == "aws" else {}
         return mrap._told(plan, links, REGIONS, samples, cpu, OVERWRITES) | {
+            "processors_awake": profile == "native",
             "overhead_ms": overheads,
             "echo_error_ms": {"0.3": 0.14, "146.4": 0.61},
             "initial_copy_s": 22.9,

@@ -26,6 +26,7 @@ def test_it_fits_into_eighty_columns(shown):
 
 def test_native_shows_what_our_own_paths_cost(shown):
     assert "mrap - direct" in shown("native")
+    assert "processors kept awake" in shown("native")
     assert "mrap - direct" not in shown("aws")
 
 

@@ -280,6 +280,32 @@ def test_http_1_0_is_answered_by_closing(run):
     run(main())
 
 
+@pytest.mark.parametrize(("version", "status"), [("0.9", 505), ("1.1", 200), ("1.2", 400), ("2.0", 505)])
+@pytest.mark.parametrize("connection", ["", "Connection: keep-alive\r\n"])
+def test_only_versions_that_we_speak_are_answered(run, version, connection, status):
+    async def main():
+        async def handler(request):
+            return Response()
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(f"GET / HTTP/{version}\r\nHost: h\r\n{connection}\r\n".encode())
+            assert (await wire.answer())[0] == status
+
+    run(main())
+
+
+def test_an_old_client_that_asks_to_stay_is_answered_by_closing_too(run):
+    async def main():
+        async def handler(request):
+            return Response(200, {}, Body.of(b"abc"))
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            assert (await wire.rest()).endswith(b"\r\n\r\nabc")
+
+    run(main())
+
+
 def test_head_carries_the_length_of_get_and_no_body(run):
     async def main():
         async def handler(request):

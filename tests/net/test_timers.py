@@ -3,6 +3,7 @@ import time
 
 import pytest
 
+from atoll.net import timers as timers_module
 from atoll.net.clock import SystemClock
 from atoll.net.timers import Timers
 
@@ -17,6 +18,24 @@ def test_a_wait_is_never_early(run, kernel, ms):
             await timers.sleep_until(deadline)
             assert time.monotonic() >= deadline
         timers.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_only_a_process_with_nothing_else_to_do_looks_at_the_clock(run, monkeypatch, busy):
+    async def main():
+        looked, look = [], timers_module._look_until
+        monkeypatch.setattr(timers_module, "_look_until", lambda deadline: looked.append(deadline) or look(deadline))
+        monkeypatch.setattr(timers_module, "EARLY_S", 0.02)  # so that a slow machine is not late for the alarm
+        timers, deadline = Timers(), time.monotonic() + 0.1
+        waiting = asyncio.ensure_future(timers.sleep_until(deadline))
+        while busy and time.monotonic() < deadline - 0.05:
+            await asyncio.sleep(0)
+        await waiting
+        assert time.monotonic() >= deadline
+        timers.close()
+        assert looked == ([] if busy else [deadline])
 
     run(main())
 

@@ -34,13 +34,24 @@ def timing():
     st.floats(0, 50),
     st.one_of(st.none(), st.floats(1000, 1e9)),
 )
-def test_a_stream_is_never_early_and_never_reordered(arrivals, rtt_ms, jitter_ms, rate):
+def test_a_stream_is_never_before_the_shortest_trip_and_never_reordered(arrivals, rtt_ms, jitter_ms, rate):
     schedule, now, last = Schedule(Link(rtt_ms, jitter_ms, rate), random.Random(1)), 100.0, 0.0
     for gap, size in arrivals:
         now += gap
         released = schedule.release(now, size)
-        assert released >= max(now + rtt_ms / 2000, last)
+        assert released >= max(now + rtt_ms / 2000 - 0.6745 * jitter_ms / 1000, now, last)
         last = released
+
+
+def test_half_of_all_chunks_take_longer_than_the_median():
+    schedule = Schedule(Link(100, jitter_ms=0.2), random.Random(1))
+    took = sorted(schedule.release(float(at), 1) - at for at in range(2001))
+    assert took[0] == pytest.approx(0.05 - 0.6745 * 0.0002, abs=1e-6)
+    assert took[1000] == pytest.approx(0.05, abs=1e-5)
+
+
+def test_a_link_without_jitter_takes_its_round_trip_exactly():
+    assert Schedule(Link(100), random.Random(1)).release(7.0, 1) == pytest.approx(7.05)
 
 
 def test_a_capped_link_takes_its_time_for_bytes():

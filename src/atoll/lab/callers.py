@@ -46,7 +46,7 @@ class CallerProcess:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 env=dict(environment),
-                start_new_session=True,  # a Ctrl-C in the terminal is the lab's business
+                process_group=0,  # a Ctrl-C in the terminal is the lab's business; one session with all that is measured: see awake
             )
         self._received = b""
 

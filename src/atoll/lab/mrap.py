@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from atoll.lab import cost, ground, pacing, result, tables
+from atoll.lab.awake import processors_awake
 from atoll.lab.callers import CallerProcess, Callers, LabFailed, together
 from atoll.lab.counting import counters
 from atoll.lab.echoes import echo_errors
@@ -53,6 +55,7 @@ class Experiment:
     files: list[File]
     progress: Progress
     ground: ground.Ground
+    awake: bool = False
 
     @property
     def _listed(self) -> list[list[str]]:
@@ -111,7 +114,8 @@ class Experiment:
         command = {"do": "read", "paths": paths, "files": self._listed, "rounds": self.plan.rounds}
         every, answers = self.callers.all(), {}
         groups = [every] if self.plan.profile == "aws" else [[caller] for caller in every]
-        with self.progress.bars([caller.place for caller in every], self.plan.rounds * len(self.files)) as heard:
+        awake = processors_awake() if self.plan.profile == "native" else nullcontext(False)
+        with awake as self.awake, self.progress.bars([caller.place for caller in every], self.plan.rounds * len(self.files)) as heard:
             for group in groups:
                 answers.update(together(group, command, lambda place, told: heard(place, told["reads"])))
         samples = {place: told["samples"] for place, told in answers.items()}
@@ -156,6 +160,7 @@ def run(plan: Plan, progress: Progress) -> tuple[result.Json, result.Samples]:
         overwrites = experiment.overwrite()
         counted = experiment.counters()
     told = _told(plan, links, regions, samples, cpu, overwrites)
+    told["processors_awake"] = experiment.awake
     told["overhead_ms"] = {path: {region: round(ms, 4) for region, ms in by.items()} for path, by in overheads.items()}
     far = max(row["rtt_ms"] for row in told["distances"] if HOME in row["between"])
     told["echo_error_ms"] = echo_errors([links.same_ms, far])

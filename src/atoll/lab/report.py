@@ -171,6 +171,7 @@ def _method(told: Json) -> str:
     machine = told["machine"]
     rows = [
         ["distance", told["instrument"]],
+        ["processors kept awake during the reads", "yes" if told["processors_awake"] else "no"],
         ["error of a 1-byte echo", ", ".join(f"{ms:.2f} ms over {rtt} ms" for rtt, ms in told["echo_error_ms"].items())],
         ["client", "unmodified botocore, a process and one connection per path in each place; first GET not timed"],
         ["order", "regions side by side" if told["profile"] == "aws" else "one region after another"],

@@ -70,6 +70,8 @@ def _native(told: Json) -> Table:
             row += [f"{cell['value']:+.2f}", f"{cell['limit']}"]
         less = found[place, "single_over_link_less_client_cpu", "p50_difference"]
         table.add_row(*row, f"{less['value']:+.2f}")
+    table.caption_justify = "left"
+    table.caption = "processors kept awake" if told["processors_awake"] else "processors not kept awake: the first work after a wait is slower"
     return table
 
 

@@ -58,7 +58,7 @@ def _start(home: Home, profile: Profile) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=words,
             stderr=words,
-            start_new_session=True,  # a Ctrl-C in the terminal is the lab's business
+            process_group=0,  # a Ctrl-C in the terminal is the lab's business; one session with all that is measured: see awake
             preexec_fn=die_with_parent,  # noqa: PLW1509 - the lab has one thread; a lab that is killed takes its world along
         )
 

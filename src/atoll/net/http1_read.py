@@ -177,6 +177,8 @@ class RequestReader:
         self._frame(headers)
 
     def _is_old(self, headers: dict[str, str]) -> bool:
+        if "connection" not in headers and self._parser.should_keep_alive():
+            return False  # nobody said so, then it is 1.1: asking for the version makes llhttp's binding format a text
         version = self._parser.get_http_version()
         if version == "1.1":
             return False
@@ -188,6 +190,9 @@ class RequestReader:
 
     def _frame(self, headers: dict[str, str]) -> None:
         coding = headers.get("transfer-encoding")
+        if coding is None and "content-length" not in headers:
+            self._waiting_for_small = True
+            return
         length = int(headers.get("content-length", "0"))
         if coding is not None:
             if coding.lower() != "chunked":

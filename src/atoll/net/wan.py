@@ -23,12 +23,17 @@ from atoll.net.tunnel import Tunnel, deliver
 
 QUEUE_SLACK_BYTES = 1 * MiB  # beyond rate × RTT, what a lane holds before it stops reading
 UNLIMITED_RATE_BYTES_PER_S = 125_000_000  # the rate by which a lane without a cap is bounded: 1 Gbit/s
+MEDIAN = 0.6745  # of the upper half of a normal distribution, in standard deviations
 _END = b""  # FIN is a chunk like any other
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A path: round-trip time, jitter (standard deviation, one way), rate cap or None, and the start of its dice."""
+    """A path: round-trip time, jitter, rate cap or None, and the start of its dice.
+
+    `rtt_ms` is what pings find, the median. `jitter_ms` is the standard deviation of a normal distribution of which the upper
+    half delays a chunk, one way: the shortest trip is as much below the median as half of all jitter is small.
+    """
 
     rtt_ms: float
     jitter_ms: float = 0.0
@@ -38,6 +43,11 @@ class Link:
     @property
     def one_way_s(self) -> float:
         return self.rtt_ms / 2000
+
+    @property
+    def shortest_s(self) -> float:
+        """One way, without any jitter."""
+        return max(0.0, self.one_way_s - MEDIAN * self.jitter_ms / 1000)
 
     @property
     def rtt_s(self) -> float:
@@ -65,7 +75,7 @@ class Schedule:
         if link.rate_bytes_per_s is not None:
             self._free_at = sent = max(arrived, self._free_at) + size_bytes / link.rate_bytes_per_s
         jitter = abs(self._dice.gauss(0.0, link.jitter_ms / 1000)) if link.jitter_ms else 0.0
-        self._last = max(self._last, sent + link.one_way_s + jitter)
+        self._last = max(self._last, sent + link.shortest_s + jitter)
         return self._last
 
 
