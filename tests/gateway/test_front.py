@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from atoll.domain.call import Caller
-from atoll.domain.errors import Unreachable, Upstream
+from atoll.domain.errors import Incomplete, Unreachable, Upstream
 from atoll.domain.message import Body, Request, Response
 from atoll.gateway.authenticate import Authenticate
 from atoll.gateway.front import Front, refuse_names
@@ -374,6 +374,17 @@ def test_a_region_that_breaks_off_is_unavailable_not_an_error_of_ours(tokyo):
     response = place.ask("GET", "/k", POINT_HOST)
     assert asyncio.run(code(response)) == (503, "ServiceUnavailable")
     assert place.event()["message"] == "connection lost"
+
+
+def test_a_body_that_its_own_sender_cuts_is_the_senders_fault(tokyo):
+    async def half():
+        yield b"half"
+        raise Incomplete("The client stopped sending inside a body.")
+
+    place = tokyo()
+    response = place.ask("PUT", "/k", POINT_HOST, Body(half(), 9), headers={"content-length": "9"}, payload="UNSIGNED-PAYLOAD")
+    assert asyncio.run(code(response)) == (400, "IncompleteBody")
+    assert place.paths.down == set()
 
 
 # -- bodies and answers

@@ -9,6 +9,18 @@ S3 = codec("s3")
 COPY = {"x-amz-copy-source": "b/k"}
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+@pytest.mark.parametrize("query", ["", "?tagging", "?uploadId=u"])
+def test_a_key_of_more_than_1024_bytes_is_too_long_for_every_operation(method, query):
+    refused = refusal(method, f"/b/{'%C3%BC' * 512}k{query}")
+    assert (refused.code, refused.details) == ("KeyTooLongError", {"Size": "1025", "MaxSizeAllowed": "1024"})
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+def test_a_key_of_1024_bytes_is_not(method):
+    assert labels(method, f"/b/{'%C3%BC' * 512}")["Key"] == "ü" * 512
+
+
 def operation(method, target, headers=None):
     path, _, query = target.partition("?")
     return S3.route(method, path, query, headers or {}).operation

@@ -6,15 +6,15 @@ and the request goes on over a warm connection. Anything else is carried to its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from atoll.domain.arn import access_point_arn
 from atoll.domain.call import Onward
 from atoll.domain.clock import Clock
-from atoll.domain.errors import ApiError, Unreachable, Upstream
-from atoll.domain.message import Request, Response
+from atoll.domain.errors import ApiError, Incomplete, Unreachable, Upstream
+from atoll.domain.message import Body, Request, Response
 from atoll.domain.shapes import Handler
 from atoll.gateway.authenticate import Authenticate, Known
 from atoll.gateway.metrics import Metrics
@@ -228,7 +228,7 @@ class Front:
         }
         try:
             response = await self.peers[region](
-                Request(request.method, target, headers, request.body, arrived=request.arrived, onward=onward)
+                Request(request.method, target, headers, _of_caller(request.body), arrived=request.arrived, onward=onward)
             )
         except Unreachable:
             self.routing.lost(region)  # the next request goes elsewhere; this one is not tried on another bucket
@@ -267,6 +267,19 @@ class Front:
                 **log,
             }
         )
+
+
+def _of_caller(body: Body) -> Body:
+    """A body whose breaking off is the caller's fault, and so never taken for the region's."""
+    return body if body.small is not None else Body(_uncut(body), body.length)
+
+
+async def _uncut(body: Body) -> AsyncIterator[bytes]:
+    try:
+        async for piece in body:
+            yield piece
+    except Incomplete as cut:
+        raise ApiError("IncompleteBody", str(cut)) from cut
 
 
 def _without_first(target: str) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from atoll.domain.errors import ApiError, not_implemented
+from atoll.domain.limits import KEY_MAX_BYTES
+from atoll.domain.names import check_key
 from atoll.wire.models import Model, Operation
 from atoll.wire.patches import INSEPARABLE
 from atoll.wire.route import Route
@@ -23,6 +25,7 @@ Choices = Mapping[str, "list[Choice]"]  # method -> what it may mean, most speci
 
 _CHANGING = frozenset({"PUT", "POST", "DELETE"})
 COPY_SOURCE = "x-amz-copy-source"
+KEY_SURE_CHARACTERS = KEY_MAX_BYTES // 4  # that many are never too long: no character takes more than four bytes in UTF-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,8 @@ class S3Router:
         table.add(operation.http.method, sub, Choice(operation.name, extra, frozenset(headers & {COPY_SOURCE})))
 
     def route(self, method: str, path: str, query: str, headers: Mapping[str, str]) -> Route:
-        """`path` is path-style and still encoded. Raises InvalidURI, InvalidArgument, MethodNotAllowed or NotImplemented."""
+        """`path` is path-style and still encoded. Raises InvalidURI, InvalidArgument, KeyTooLongError, MethodNotAllowed or
+        NotImplemented."""
         end = path.find("/", 1)
         if end < 0:
             bucket, key = path[1:], ""
@@ -111,6 +115,8 @@ class S3Router:
                 raise ApiError("InvalidBucketName", "The path names no bucket.", BucketName="")
             if "%" in key or not key.isascii():
                 key = decoded(key)
+            if len(key) > KEY_SURE_CHARACTERS:
+                check_key(key)
             if query or COPY_SOURCE in headers:
                 return Route(self._choose("object", method, query, headers), {"Bucket": bucket, "Key": key})
             operation = self._objects.get(method)

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, unquote
 from atoll.domain.call import Caller, Proof
 from atoll.domain.message import Request
 from atoll.rules.policy.model import Context, Value
+from atoll.rules.token import TEMPORARY
 
 TLS_FLOOR = "1.2"  # the lowest TLS that Atoll's listeners speak; the exact one is not known up here
 NETWORK_ORIGIN = "Internet"  # of every Multi-Region Access Point; AWS documents no other for them
@@ -160,6 +161,11 @@ def _is_service(context: RequestContext) -> str | None:
     return None if context.caller.kind == "anonymous" else _bool(context.caller.kind == "service")
 
 
+def _second_factor(context: RequestContext) -> str | None:
+    """Present with temporary credentials only, and nobody here has a second factor."""
+    return "false" if context.caller.access_key.startswith(TEMPORARY) else None
+
+
 def _source_account(context: RequestContext) -> str | None:
     sections = context.caller.source_arn.split(":")
     return sections[4] or None if len(sections) > 4 else None
@@ -246,6 +252,8 @@ _KEYS: Mapping[str, Callable[[RequestContext], Value | None]] = {
     "aws:principalservicename": lambda c: c.caller.service or None,
     "aws:principalisawsservice": _is_service,
     "aws:tagkeys": _request_tag_keys,
+    "aws:multifactorauthpresent": _second_factor,
+    "aws:viaawsservice": lambda c: None if c.caller.kind == "anonymous" else "false",
     "s3:resourceaccount": lambda c: c.resource_account or None,
     "s3:authtype": lambda c: c.proof.auth_type or None,
     "s3:signatureversion": lambda c: c.proof.version or None,
@@ -284,3 +292,9 @@ _KEYS: Mapping[str, Callable[[RequestContext], Value | None]] = {
     "s3:dataaccesspointaccount": lambda c: c.access_point_account or None,
     "s3:accesspointnetworkorigin": lambda c: NETWORK_ORIGIN if c.access_point else None,
 }
+
+_IDENTITY = frozenset(  # of IAM's and STS's own calls; filled by gateway/authorize and services/sts
+    {"iam:permissionsboundary", "iam:passedtoservice", "sts:rolesessionname", "sts:externalid"}
+)
+FILLED = frozenset(_KEYS) | _IDENTITY
+TAG_KEYS = frozenset(_TAGS)

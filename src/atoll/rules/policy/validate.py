@@ -16,6 +16,7 @@ from atoll.domain.errors import ApiError
 from atoll.domain.limits import BUCKET_POLICY_MAX_BYTES
 from atoll.domain.names import ACCOUNT
 from atoll.rules.policy.action_names import levels
+from atoll.rules.policy.condition_keys import check_key
 from atoll.rules.policy.conditions import OPERATORS, condition_of
 from atoll.rules.policy.model import Kind, Policy, Statement
 from atoll.rules.policy.parse import compiled, document, malformed, statement_elements, texts
@@ -184,6 +185,7 @@ def _check_condition(operator: str, key: str, values: object, kind: Kind) -> Non
         raise malformed(kind, f"There is no condition operator {operator}.")
     if not _CONDITION_KEY.fullmatch(key):
         raise malformed(kind, f"{key} is not a condition key.")
+    check_key(key, kind)
     if not read:
         raise malformed(kind, f"Condition key {key} has no value.")
     valid = OPERATORS[condition.operator.lower()].valid
