@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.call import Answer, Call, Caller, Onward
+from atoll.domain.call import Answer, Call
+from atoll.domain.caller import Caller, Onward
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Body, Request
 from atoll.rules import hashing

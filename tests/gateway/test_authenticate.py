@@ -3,7 +3,7 @@ from urllib.parse import quote
 
 import pytest
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
 from atoll.gateway.authenticate import NOBODY, Authenticate

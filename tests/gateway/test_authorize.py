@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from atoll.domain.call import ANONYMOUS, Caller, Onward, Proof
+from atoll.domain.caller import ANONYMOUS, Caller, Onward, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
 from atoll.gateway.authorize import Permit, _OnDemand, authorize

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 from atoll.domain.errors import Incomplete, Unreachable, Upstream
 from atoll.domain.message import Body, Request, Response
 from atoll.gateway.authenticate import Authenticate

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from atoll.domain.call import Caller, Onward
+from atoll.domain.caller import Caller, Onward
 from atoll.domain.message import Body, Request, Response
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.observe import HEALTH, METRICS, Observed

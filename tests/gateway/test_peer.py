@@ -1,6 +1,6 @@
 import asyncio
 
-from atoll.domain.call import Caller, Onward
+from atoll.domain.caller import Caller, Onward
 from atoll.domain.message import Body, Request, Response
 from atoll.gateway.peer import Believing, Peer
 from atoll.rules.onward import MAC, WINDOW_S

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from atoll.domain.call import Caller, Onward, Proof
+from atoll.domain.caller import Caller, Onward, Proof
 from atoll.domain.errors import Incomplete
 from atoll.domain.message import Body, Request
 from atoll.domain.objects import Facts, Key, Stamp

@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 
-from atoll.domain.call import ANONYMOUS, Answer, Call
+from atoll.domain.call import Answer, Call
+from atoll.domain.caller import ANONYMOUS
 from atoll.domain.errors import ApiError
 from atoll.domain.message import EMPTY, Request
 from atoll.gateway.slices import bind, operate

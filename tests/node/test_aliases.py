@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from atoll.domain.call import Onward
+from atoll.domain.caller import Onward
 from atoll.domain.message import Request, Response
 from atoll.node.aliases import Aliases, front, names_alias, routing
 

@@ -1,7 +1,7 @@
 import asyncio
 import json
 
-from atoll.domain.call import ANONYMOUS
+from atoll.domain.caller import ANONYMOUS
 from atoll.domain.message import Body
 from atoll.domain.objects import Facts, Key
 from atoll.node.authority import RecordAuthority

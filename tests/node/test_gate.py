@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from atoll.domain.call import Onward
+from atoll.domain.caller import Onward
 from atoll.domain.message import Body, Request, Response
 from atoll.node.gate import Near
 

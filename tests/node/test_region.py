@@ -4,7 +4,7 @@ import hashlib
 import json
 from urllib.parse import quote
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 from atoll.domain.message import Body, Request
 from atoll.domain.objects import Facts, Key
 from atoll.gateway.record import RequestIds

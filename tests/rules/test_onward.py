@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from atoll.domain.call import Caller, Onward, Proof
+from atoll.domain.caller import Caller, Onward, Proof
 from atoll.domain.message import Body, Request
 from atoll.rules.onward import REORDER_MAX, NotBelieved, Seen, believe, seal
 

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from atoll.domain.call import Caller, Onward
+from atoll.domain.caller import Caller, Onward
 from atoll.domain.message import Body, Request
 from atoll.state import State
 from atoll.state.offer import Offer

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from atoll.domain.call import ANONYMOUS, Caller
+from atoll.domain.caller import ANONYMOUS, Caller
 from atoll.rules.policy.actions import required
 from atoll.rules.policy.evaluate import evaluate
 from atoll.rules.policy.model import Asked, Attached, Guarded, Kind, Policy

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from atoll.domain.caller import Onward
 from atoll.domain.errors import ApiError
-
-if TYPE_CHECKING:
-    from atoll.domain.call import Onward
 
 
 async def _nothing() -> AsyncIterator[bytes]:

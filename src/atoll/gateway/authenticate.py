@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from atoll.domain.call import ANONYMOUS, Caller, Proof
+from atoll.domain.caller import ANONYMOUS, Caller, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
 from atoll.rules import signature

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from atoll.domain.call import Caller, Proof
+from atoll.domain.caller import Caller, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
 from atoll.gateway.record import Verdict

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from atoll.domain.arn import access_point_arn
-from atoll.domain.call import Onward
+from atoll.domain.caller import Onward
 from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError, Incomplete, Unreachable, Upstream
 from atoll.domain.message import Body, Request, Response

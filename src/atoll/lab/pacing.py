@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from atoll.domain.call import Onward
+from atoll.domain.caller import Onward
 from atoll.domain.errors import Upstream
 from atoll.domain.message import Body, Request
 from atoll.gateway.pace import PaceSettings, PathPace

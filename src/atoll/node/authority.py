@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 from atoll.domain.limits import BUCKETS_MAX
 from atoll.domain.objects import Key
 from atoll.domain.shapes import Store

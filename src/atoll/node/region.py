@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from atoll.domain.call import Call, Caller, Proof
+from atoll.domain.call import Call
+from atoll.domain.caller import Caller, Proof
 from atoll.domain.clock import Clock
 from atoll.domain.message import Request
 from atoll.domain.shapes import Handler, Store

@@ -12,7 +12,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from atoll.domain.call import Onward
+from atoll.domain.caller import Onward
 from atoll.domain.message import Request
 
 ONWARD = "x-atoll-onward"

@@ -13,7 +13,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from atoll.domain.call import CallerKind
+from atoll.domain.caller import CallerKind
 from atoll.domain.errors import ApiError
 
 KEY_BYTES = 32

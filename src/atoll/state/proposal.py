@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 from atoll.state.change import Change
 from atoll.state.snapshot import Batch
 from atoll.state.table import Table

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from atoll.domain.call import Onward
+from atoll.domain.caller import Onward
 from atoll.domain.errors import ApiError, Upstream
 from atoll.domain.limits import MiB
 from atoll.domain.message import EMPTY, Body, Request, Response

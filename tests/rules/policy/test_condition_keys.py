@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from atoll.domain.call import Caller, Proof
+from atoll.domain.caller import Caller, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
 from atoll.rules.policy.condition_keys import UNFILLED, UNFILLED_TAGS, check_key

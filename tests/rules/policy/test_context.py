@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atoll.domain.call import ANONYMOUS, Caller, Onward, Proof
+from atoll.domain.caller import ANONYMOUS, Caller, Onward, Proof
 from atoll.domain.message import Request
 from atoll.rules.policy.context import Overlay, request_context
 

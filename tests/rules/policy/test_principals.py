@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from atoll.domain.call import ANONYMOUS, Caller
+from atoll.domain.caller import ANONYMOUS, Caller
 from atoll.rules.policy import principals
 from atoll.rules.policy.model import Asked
 from atoll.rules.policy.parse import parse

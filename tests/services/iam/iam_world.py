@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 
-from atoll.domain.call import Answer, Call, Caller
+from atoll.domain.call import Answer, Call
+from atoll.domain.caller import Caller
 from atoll.domain.message import EMPTY, Request
 from atoll.rules.policy.validate import check_identity_policy, check_trust_policy
 from atoll.services.iam.control import OPERATIONS

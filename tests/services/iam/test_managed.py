@@ -2,7 +2,7 @@
 
 import pytest
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 from atoll.rules.policy.evaluate import evaluate
 from atoll.rules.policy.model import Asked, Attached, Guarded
 from atoll.rules.policy.parse import parse

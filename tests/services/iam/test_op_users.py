@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 from atoll.domain.errors import ApiError
 
 POLICY = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}'

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from atoll.domain.call import ANONYMOUS, Caller
+from atoll.domain.caller import ANONYMOUS, Caller
 from atoll.domain.errors import ApiError
 from atoll.rules.token import Session
 from atoll.services.iam.plane import CACHED_MAX, Identities

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from atoll.domain.call import Call, Caller
+from atoll.domain.call import Call
+from atoll.domain.caller import Caller
 from atoll.domain.errors import ApiError, Upstream
 from atoll.domain.message import EMPTY, Body, Request, Response
 from atoll.domain.objects import Checksum, Facts, Key, Part

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from atoll.domain.call import Onward
+from atoll.domain.caller import Onward
 from atoll.domain.errors import ApiError
 from atoll.domain.objects import Key
 from atoll.services.s3.records import BUCKETS, BucketRecord

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atoll.domain.call import ANONYMOUS
+from atoll.domain.caller import ANONYMOUS
 from atoll.domain.errors import ApiError
 from s3world import World, broken, read, slowly, story
 

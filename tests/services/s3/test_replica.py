@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from atoll.domain.call import Call, Onward
+from atoll.domain.call import Call
+from atoll.domain.caller import Onward
 from atoll.domain.errors import ApiError
 from atoll.domain.message import EMPTY, Body, Request
 from atoll.domain.objects import Facts, Key, Stamp

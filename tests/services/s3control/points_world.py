@@ -10,7 +10,8 @@ from itertools import count
 
 import pytest
 
-from atoll.domain.call import Answer, Call, Caller
+from atoll.domain.call import Answer, Call
+from atoll.domain.caller import Caller
 from atoll.domain.errors import ApiError
 from atoll.domain.message import EMPTY, Request
 from atoll.services.s3control.control import OPERATIONS

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import botocore.session
 import pytest
 
-from atoll.domain.call import ANONYMOUS, Caller
+from atoll.domain.caller import ANONYMOUS, Caller
 from atoll.domain.errors import ApiError
 from atoll.rules.policy.validate import check_identity_policy
 from atoll.services.sts.control import OPERATIONS

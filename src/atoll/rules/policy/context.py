@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
 
-from atoll.domain.call import Caller, Proof
+from atoll.domain.caller import Caller, Proof
 from atoll.domain.message import Request
 from atoll.rules.policy.model import Context, Value
 from atoll.rules.token import TEMPORARY

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 from atoll.rules.policy.conditions import holds
 from atoll.rules.policy.model import Asked, Attached, Context, Decision, Guarded, Policy, Statement
 from atoll.rules.policy.principals import Reach, forbidden, reach

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from atoll.domain.call import Caller
+from atoll.domain.caller import Caller
 
 Value = str | tuple[str, ...]
 Kind = Literal["identity", "resource", "trust"]

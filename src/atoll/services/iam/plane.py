@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from atoll.domain.call import Caller, CallerKind
+from atoll.domain.caller import Caller, CallerKind
 from atoll.domain.errors import ApiError
 from atoll.rules.policy.evaluate import assume
 from atoll.rules.policy.model import Attached, Context, Decision, Kind, Policy

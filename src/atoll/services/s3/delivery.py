@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from atoll.domain.arn import object_arn
-from atoll.domain.call import Caller, Onward
+from atoll.domain.caller import Caller, Onward
 from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError, Upstream
 from atoll.domain.limits import KiB, MiB

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.call import Call, Caller
+from atoll.domain.call import Call
+from atoll.domain.caller import Caller
 from atoll.rules.policy.model import Context, Decision
 from atoll.rules.token import Session
 
