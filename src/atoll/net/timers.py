@@ -3,8 +3,8 @@
 uvloop counts whole milliseconds and asyncio is 0.3 to 1.3 ms late (wan.md 2); an absolute CLOCK_MONOTONIC deadline in the
 kernel is neither. Where timerfd is missing, the loop's timer is re-armed until the moment has come.
 
-A processor that slept through a long wait comes back 0.2 ms late and slow. So a process with nothing else to do is woken a
-little before such a moment and looks at the clock until it has come.
+A processor that slept through a long wait comes back 0.2 ms late and slow. So for a wait that is asked to be exact, a process with
+nothing else to do is woken a little before the moment and looks at the clock until it has come.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ class _Timerspec(ctypes.Structure):
 class Wait:
     """One appointment; `cancel` makes it void."""
 
-    __slots__ = ("call",)
+    __slots__ = ("call", "exact")
 
-    def __init__(self, call: Callable[[], None]) -> None:
+    def __init__(self, call: Callable[[], None], *, exact: bool) -> None:
         self.call: Callable[[], None] | None = call
+        self.exact = exact
 
     def cancel(self) -> None:
         self.call = None
@@ -73,19 +74,20 @@ class Timers:
         """The kernel keeps the time, not the loop."""
         return self._fd >= 0
 
-    def at(self, deadline: float, call: Callable[[], None]) -> Wait:
-        """Run `call` once time.monotonic() has reached `deadline`: never before, in order of deadlines."""
+    def at(self, deadline: float, call: Callable[[], None], *, exact: bool = False) -> Wait:
+        """Run `call` once time.monotonic() has reached `deadline`: never before, in order of deadlines. `exact`: up to EARLY_S
+        of a processor are worth 0.2 ms."""
         if len(self._heap) >= WAITS_MAX:
             raise RuntimeError("too many waits")
-        wait = Wait(call)
+        wait = Wait(call, exact=exact)
         heapq.heappush(self._heap, (deadline, next(self._order), wait))
         if deadline < self._armed:
-            self._arm(deadline)
+            self._arm(deadline, exact=exact)
         return wait
 
-    async def sleep_until(self, deadline: float) -> None:
+    async def sleep_until(self, deadline: float, *, exact: bool = False) -> None:
         future: asyncio.Future[None] = self._loop.create_future()
-        wait = self.at(deadline, lambda: None if future.done() else future.set_result(None))
+        wait = self.at(deadline, lambda: None if future.done() else future.set_result(None), exact=exact)
         try:
             await future
         finally:
@@ -101,7 +103,7 @@ class Timers:
             os.close(self._fd)
             self._fd = -1
 
-    def _arm(self, deadline: float) -> None:
+    def _arm(self, deadline: float, *, exact: bool) -> None:
         self._armed = deadline
         if self._fd < 0:
             if self._fallback is not None:
@@ -109,7 +111,7 @@ class Timers:
             self._fallback = self._loop.call_later(max(0.0, deadline - time.monotonic()), self._ring)
             return
         self._armed_at, self._used_then = time.monotonic(), time.thread_time()
-        alarm = deadline - EARLY_S if deadline - self._armed_at >= LONG_S else deadline
+        alarm = deadline - EARLY_S if exact and deadline - self._armed_at >= LONG_S else deadline
         nanos = max(1, int(alarm * 1e9) + 1)  # zero would disarm; one more, so that rounding is never early
         value = self._spec.it_value
         value.tv_sec, value.tv_nsec = divmod(nanos, 1_000_000_000)
@@ -125,7 +127,7 @@ class Timers:
 
     def _ring(self) -> None:
         heap, now = self._heap, time.monotonic()
-        if heap and now < heap[0][0] <= now + EARLY_S and self._was_idle(now):
+        if heap and heap[0][2].exact and now < heap[0][0] <= now + EARLY_S and self._was_idle(now):
             now = _look_until(heap[0][0])
         self._armed = -inf  # nobody arms while callbacks add waits
         try:
@@ -136,7 +138,7 @@ class Timers:
         finally:
             self._armed = inf
             if heap:
-                self._arm(heap[0][0])
+                self._arm(heap[0][0], exact=heap[0][2].exact)
 
     def _was_idle(self, now: float) -> bool:
         return time.thread_time() - self._used_then < BUSY * (now - self._armed_at)

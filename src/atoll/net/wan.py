@@ -127,7 +127,7 @@ class Lane:
     def _arm(self) -> None:
         if self._queue and not self._ringing and not self._held:
             self._ringing = True
-            self._timers.at(self._queue[0][0], self._release)
+            self._timers.at(self._queue[0][0], self._release, exact=True)
 
     def _release(self) -> None:
         self._ringing = False
@@ -320,10 +320,10 @@ def dial_over(dial: Dial, link: Link, timers: Timers) -> Dial:
 
     async def call(protocol: asyncio.BaseProtocol) -> None:
         begun = time.monotonic()
-        await timers.sleep_until(begun + link.one_way_s)
+        await timers.sleep_until(begun + link.one_way_s, exact=True)
         way = Delayed(protocol, link, timers)
         await dial(way.far)
-        await timers.sleep_until(begun + link.rtt_s)
+        await timers.sleep_until(begun + link.rtt_s, exact=True)
         way.connected()
 
     return call
@@ -335,7 +335,7 @@ async def pipe(tunnel: Tunnel, dial: Dial, link: Link, timers: Timers) -> bool:
     Nothing else is held: TLS 1.3 and a request are then three round trips (wan.md 2). Returns when both ends are gone; False
     when the far side could not be reached, which the client was told.
     """
-    await timers.sleep_until(time.monotonic() + link.rtt_s)
+    await timers.sleep_until(time.monotonic() + link.rtt_s, exact=True)
     near, far, dice = End(), End(), random.Random(link.seed)
     up = Lane(link, timers, dice, near.reading)
     down = Lane(link, timers, dice, far.reading)
