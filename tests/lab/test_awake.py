@@ -45,7 +45,6 @@ def until(holds):
         ({"": "200000 100000"}, "0::/\n", True),
         ({"user/mine": "max 100000", "user": "50000 100000"}, "0::/user/mine\n", True),
         ({"user/mine": "max 100000", "other": "50000 100000"}, "0::/user/mine\n", False),
-        ({"": "max 100000"}, "4:cpu:/old\n", False),
         ({"": "50000 100000"}, "0::/../outside\n", True),
     ],
 )
@@ -60,9 +59,27 @@ def test_each_processor_has_one_spinner_of_idle_priority_and_afterwards_none(mon
     monkeypatch.setattr(awake, "has_quota", lambda own, root: False)
     with awake.processors_awake() as kept:
         assert kept
-        until(lambda: len(spinning()) == len(os.sched_getaffinity(0)) and policies_of(spinning()) == {os.SCHED_IDLE})
-        until(lambda: sorted(tuple(os.sched_getaffinity(int(pid))) for pid in spinning()) == [(cpu,) for cpu in sorted(os.sched_getaffinity(0))])
+        assert policies_of(spinning()) == {os.SCHED_IDLE}
+        assert sorted(tuple(os.sched_getaffinity(int(pid))) for pid in spinning()) == [(cpu,) for cpu in sorted(os.sched_getaffinity(0))]
         assert {os.getsid(int(pid)) for pid in spinning()} == {os.getsid(0)}
+    assert spinning() == []
+
+
+@pytest.mark.parametrize(
+    ("controllers", "quota", "own", "counted"),
+    [("cpu", "-1", "4:cpu:/", False), ("cpu", "50000", "4:cpu:/", True), ("cpu,cpuacct", "50000", "4:cpu,cpuacct:/", True), ("cpuset", "5", "4:cpuset:/", False)],
+)
+def test_the_first_version_of_cgroups_counts_too(tmp_path, controllers, quota, own, counted):
+    (tmp_path / controllers).mkdir()
+    (tmp_path / controllers / "cpu.cfs_quota_us").write_text(quota + "\n")
+    assert awake.has_quota(own + "\n", tmp_path) is counted
+
+
+def test_a_spinner_that_cannot_begin_is_told(monkeypatch):
+    monkeypatch.setattr(awake, "has_quota", lambda own, root: False)
+    monkeypatch.setattr(awake, "BEGUN", b"something else")
+    with awake.processors_awake() as kept:
+        assert not kept
     assert spinning() == []
 
 

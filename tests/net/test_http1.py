@@ -5,7 +5,7 @@ import pytest
 from atoll.domain.errors import ApiError, Incomplete, Upstream
 from atoll.domain.message import Body, Response
 from atoll.net.http1_connection import Limits
-from net.ground import Dial, echo, serving, settle, wire_to
+from net.ground import PATIENCE_S, Dial, echo, serving, settle, wire_to
 
 MiB = 1024 * 1024
 GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -281,7 +281,7 @@ def test_http_1_0_is_answered_by_closing(run):
 
 
 @pytest.mark.parametrize(("version", "status"), [("0.9", 505), ("1.1", 200), ("1.2", 400), ("2.0", 505)])
-@pytest.mark.parametrize("connection", ["", "Connection: keep-alive\r\n"])
+@pytest.mark.parametrize("connection", ["", "Connection: keep-alive\r\n", "Proxy-Connection: keep-alive\r\n"])
 def test_only_versions_that_we_speak_are_answered(run, version, connection, status):
     async def main():
         async def handler(request):
@@ -294,14 +294,57 @@ def test_only_versions_that_we_speak_are_answered(run, version, connection, stat
     run(main())
 
 
-def test_an_old_client_that_asks_to_stay_is_answered_by_closing_too(run):
+@pytest.mark.parametrize("name", ["Connection", "Proxy-Connection"])
+def test_an_old_client_that_asks_to_stay_is_answered_by_closing_too(run, name):
     async def main():
         async def handler(request):
             return Response(200, {}, Body.of(b"abc"))
 
         async with serving(handler) as (_, port), wire_to(port) as wire:
-            wire.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            wire.send(f"GET / HTTP/1.0\r\n{name}: keep-alive\r\n\r\n".encode())
             assert (await wire.rest()).endswith(b"\r\n\r\nabc")
+
+    run(main())
+
+
+@pytest.mark.parametrize("name", ["Connection", "Proxy-Connection", "X-Other"])
+def test_an_old_client_has_no_chunks(run, name):
+    """RFC 9112 §6.1: whoever forwarded it may have read another length."""
+
+    async def main():
+        async def handler(request):
+            return Response()
+
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(f"PUT / HTTP/1.0\r\n{name}: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode())
+            assert b" 400 " in (await wire.rest()).partition(b"\r\n")[0]
+
+    run(main())
+
+
+def test_beyond_the_limit_a_client_is_told_to_slow_down_and_then_cut(run):
+    async def main():
+        async def handler(request):
+            return Response()
+
+        limits = Limits(connections=1, turned_away=1)
+        async with serving(handler, limits=limits) as (server, port), wire_to(port) as first:
+            first.send(GET)
+            assert (await first.answer())[0] == 200
+            async with wire_to(port) as second:
+                second.send(GET)
+                status, _, body = await second.answer()
+                assert (status, b"SlowDown" in body) == (503, True)
+                async with wire_to(port) as third:
+                    third.send(GET)
+                    assert await third.cut() == b""
+                first.reset()
+                async with asyncio.timeout(PATIENCE_S):
+                    while len(server) > 1:
+                        await asyncio.sleep(0.01)
+                async with wire_to(port) as fourth:  # the second still lingers over its refusal
+                    fourth.send(GET)
+                    assert (await fourth.answer())[0] == 200
 
     run(main())
 

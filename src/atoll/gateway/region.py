@@ -327,7 +327,7 @@ class Gateway:
                 size_out,
                 int(seconds * 1e6) / 1000,
                 request.peer,
-                x.permit.decided if x.permit is not None else (),
+                x.permit.decided if x.permit is not None and x.permit.decided else (),
                 onward.place if onward is not None else "",
                 onward.request_id if onward is not None else "",
                 onward.access_point if onward is not None else "",

@@ -49,6 +49,7 @@ class Http1Server:
         self.stamp = Stamp(clock.now, server)
         self.leaving = False
         self._connections: dict[Connection, asyncio.Task[None]] = {}
+        self._turned_away: set[Connection] = set()
         self._listeners: list[asyncio.Server] = []
         self._group = asyncio.TaskGroup()
         self._sweeper: asyncio.Task[None] | None = None
@@ -83,8 +84,18 @@ class Http1Server:
     def opened(self, connection: Connection, serve: Callable[[], Awaitable[None]]) -> None:
         if self.leaving:
             connection.abort()
+        elif len(self._connections) - len(self._turned_away) >= self.limits.connections:
+            self._turn_away(connection)
         self._empty.clear()
         self._connections[connection] = self._group.create_task(self._run(connection, serve))
+
+    def _turn_away(self, connection: Connection) -> None:
+        """They do not count as served: who lingers over a refusal keeps nobody out."""
+        if len(self._turned_away) >= self.limits.turned_away:
+            connection.abort()
+        else:
+            connection.turn_away()
+        self._turned_away.add(connection)
 
     async def _run(self, connection: Connection, serve: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -95,6 +106,7 @@ class Http1Server:
 
     def closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
+        self._turned_away.discard(connection)
         if not self._connections:
             self._empty.set()
 

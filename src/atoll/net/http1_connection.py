@@ -39,6 +39,8 @@ class Limits:
     linger_s: float = 2  # a client may still read our last answer before the connection goes
     discard_bytes: int = 1 * MiB  # of a body that the handler did not want; beyond, closing is cheaper
     ahead: int = 64  # requests sent ahead before we stop reading
+    connections: int = 4096  # of one server at a time; more are turned away
+    turned_away: int = 256  # connections that are hearing so; more are cut
 
 
 class Home(Protocol):
@@ -216,6 +218,10 @@ class Connection(asyncio.Protocol):
         if not self._answering and not self._queue and not self._reader.in_body:
             self._deaf = self._no_more = True
             self._wake()
+
+    def turn_away(self) -> None:
+        """There are too many of us: say so in S3's words, which SDKs wait upon, and close."""
+        self._refuse(Refusal(503, "SlowDown", "Please reduce your request rate."))
 
     def abort(self) -> None:
         self._outlet.break_off()

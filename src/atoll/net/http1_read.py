@@ -177,7 +177,7 @@ class RequestReader:
         self._frame(headers)
 
     def _is_old(self, headers: dict[str, str]) -> bool:
-        if "connection" not in headers and self._parser.should_keep_alive():
+        if "connection" not in headers and "proxy-connection" not in headers and self._parser.should_keep_alive():
             return False  # nobody said so, then it is 1.1: asking for the version makes llhttp's binding format a text
         version = self._parser.get_http_version()
         if version == "1.1":

@@ -25,12 +25,14 @@ from atoll.net.certificates import Leaves, load_ca, server_context
 from atoll.net.client import Pool
 from atoll.net.clock import SystemClock
 from atoll.net.http1 import Http1Server
+from atoll.net.http1_connection import Limits
 from atoll.net.tcp import bound, dial
 from atoll.net.timers import Timers
 from atoll.net.tls import over_tls
 from atoll.net.wan import dial_over
 from atoll.node import aliases, entry, region
 from atoll.node.config import World
+from atoll.node.descriptors import limits_of
 from atoll.node.home import Home
 from atoll.node.returns import Returns
 from atoll.rules.pace import Fit
@@ -44,6 +46,7 @@ from atoll.store.wrap.announced import Announced
 
 GRACE_S = 5.0  # running requests may finish for so long when a process is told to stop
 PACE_PATH = "/_atoll/pace"
+SERVERS_PER_PLACE = 2  # what clients reach, and what refuses the names that are not ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ async def serve_region(plan: Plan, name: str, ready: int) -> None:
             clock=clock,
             refused=lambda why: record.event({"time": clock.now(), "event": "envelope refused", "reason": why}),
         )
-        server = await stack.enter_async_context(Http1Server(handler, clock=clock, on_bug=_bug(record, clock)))
+        server = await stack.enter_async_context(Http1Server(handler, clock=clock, limits=limits_of(1), on_bug=_bug(record, clock)))
         leaves = Leaves(load_ca(home.root), clock.now)
         group = await stack.enter_async_context(_patient_group())
         for task in (state.follow(), _flush(record), copying.run(), region.reconciler(shared).run(), returns.watch(), paths.watch()):
@@ -212,7 +215,8 @@ async def serve_entry(plan: Plan, places: tuple[str, ...], ready: int) -> None:
         group = await stack.enter_async_context(_patient_group())
         group.create_task(state.follow())
         group.create_task(_flush(record))
-        servers = [await _open_place(stack, group, plan, shared, place) for place in places]
+        limits = limits_of(len(places) * SERVERS_PER_PLACE)
+        servers = [await _open_place(stack, group, plan, shared, place, limits) for place in places]
 
         async def leave() -> None:
             async with asyncio.TaskGroup() as closing:
@@ -223,14 +227,14 @@ async def serve_entry(plan: Plan, places: tuple[str, ...], ready: int) -> None:
 
 
 async def _open_place(
-    stack: AsyncExitStack, group: asyncio.TaskGroup, plan: Plan, shared: entry.Shared, place: str
+    stack: AsyncExitStack, group: asyncio.TaskGroup, plan: Plan, shared: entry.Shared, place: str, limits: Limits
 ) -> Http1Server:
     gate = entry.Entrance(shared, place)
     stack.push_async_callback(gate.close)
     health = {"process": "entry", "kind": "entry", "place": place, "ready": True, "pid": os.getpid()}
     bug = _bug(shared.record, shared.clock)  # type: ignore[arg-type]
-    server = Http1Server(Observed(gate.front, shared.metrics, lambda: health), clock=shared.clock, on_bug=bug)
-    refusing = Http1Server(gate.refusal(), clock=shared.clock, on_bug=bug)
+    server = Http1Server(Observed(gate.front, shared.metrics, lambda: health), clock=shared.clock, limits=limits, on_bug=bug)
+    refusing = Http1Server(gate.refusal(), clock=shared.clock, limits=limits, on_bug=bug)
     server.connect = gate.connector(server, refusing)
     await stack.enter_async_context(refusing)
     await stack.enter_async_context(server)

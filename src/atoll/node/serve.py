@@ -26,12 +26,14 @@ from atoll.net.certificates import Leaves, node_client_context, node_server_cont
 from atoll.net.client import Pool
 from atoll.net.clock import SystemClock
 from atoll.net.http1 import Http1Server
+from atoll.net.http1_connection import Limits
 from atoll.net.tcp import bound, dial
 from atoll.net.timers import Timers
 from atoll.net.tls import dial_tls, over_tls
 from atoll.node import region
 from atoll.node.bundle import Bundle, load, node_name
 from atoll.node.config import Listener, Place, World, WorldError
+from atoll.node.descriptors import limits_of
 from atoll.node.gate import Gate, Near
 from atoll.node.home import Home, write_whole
 from atoll.node.returns import Returns
@@ -49,6 +51,7 @@ from atoll.store.wrap.announced import Announced
 
 GRACE_S = 5.0  # running requests may finish for so long when the process is told to stop
 FIRST_COPY_S = 30.0  # a node that never had a copy of the state waits so long for its first
+SERVERS = 3  # of one place: for other nodes, for clients, and for names that are not ours
 RENEW_DAYS = 30  # with less left, the health and the first line say that the bundle must be renewed
 
 Loop = Callable[[], Coroutine[Any, Any, None]]
@@ -116,6 +119,7 @@ class Parts:
     metrics: Metrics
     ids: RequestIds
     pools: Mapping[str, Pool]  # to the other regions
+    limits: Limits
     peers: dict[str, Handler] = field(default_factory=dict)  # to every region, this one's own too; they say for whom they ask
     carriers: dict[str, Handler] = field(default_factory=dict)  # the same, without an envelope
     state: State | None = None
@@ -196,7 +200,7 @@ def _parts(the_plan: Plan, stack: AsyncExitStack) -> Parts:
         for other, node in _nodes(the_plan.world)
         if other != name
     }
-    parts = Parts(the_plan, clock, Recorder(home.log(name), name), Metrics(name), RequestIds(), pools)
+    parts = Parts(the_plan, clock, Recorder(home.log(name), name), Metrics(name), RequestIds(), pools, limits_of(SERVERS))
     for other, pool in pools.items():
         parts.carriers[other] = pool
         parts.peers[other] = Peer(pool, key=the_plan.bundle.key, clock=clock, version=parts.seen)
@@ -319,7 +323,7 @@ async def _open_node(parts: Parts, stack: AsyncExitStack, answering: Handler, of
 
     bundle, clock = parts.plan.bundle, parts.clock
     believing = Believing(answer, key=bundle.key, clock=clock, refused=refused)
-    server = await stack.enter_async_context(Http1Server(believing, clock=clock, on_bug=parts.bug))
+    server = await stack.enter_async_context(Http1Server(believing, clock=clock, limits=parts.limits, on_bug=parts.bug))
     context = node_server_context(bundle.leaves, bundle.identity)
     await server.listen([_bound(parts.plan, parts.plan.place.node)], over=lambda plain: over_tls(plain, context))
     return server
@@ -332,8 +336,8 @@ async def _open_gate(parts: Parts, stack: AsyncExitStack, state: State) -> tuple
         the_plan.world, the_plan.place, state, Identities(state, os.urandom), AccessPoints(state), parts.carriers, parts.peers,
         clock, parts.ids, parts.record, parts.metrics,
     )  # fmt: skip
-    here = Http1Server(Observed(gate.front, parts.metrics, _health(parts, state)), clock=clock, on_bug=parts.bug)
-    refusing = Http1Server(gate.refusal(), clock=clock, on_bug=parts.bug)
+    here = Http1Server(Observed(gate.front, parts.metrics, _health(parts, state)), clock=clock, limits=parts.limits, on_bug=parts.bug)
+    refusing = Http1Server(gate.refusal(), clock=clock, limits=parts.limits, on_bug=parts.bug)
     here.connect = gate.connector(Leaves(the_plan.bundle.leaves, clock.now), here, refusing)
     await stack.enter_async_context(refusing)
     await stack.enter_async_context(here)

@@ -48,7 +48,7 @@ class Credential(msgspec.Struct, frozen=True):
 
 
 class Presented(msgspec.Struct, frozen=True):
-    """One signature as presented, nothing of it verified. A tuple, because one is made for each request.
+    """One signature as presented, nothing of it verified.
 
     `date` in epoch seconds, `stamp` the same as sent. `expires_s` is a life in seconds (0 in header form); a SigV2 URL has
     date 0 and so its `expires_s` is the epoch second of its end. `content_sha256` is the payload mode or hash in force.

@@ -65,7 +65,7 @@ class RestReader:
         """Raises InvalidArgument, InvalidRequest, MalformedXML (or what the JSON protocol says)."""
         params: dict[str, Any] = dict(labels) if self._plain_labels else self._read_labels(labels)
         headers = request.headers
-        self._read_headers(params, headers.items() if self._prefix else [(name, headers[name]) for name in self._headers.keys() & headers])
+        self._read_headers(params, headers.items() if self._prefix else [pair for pair in headers.items() if pair[0] in self._headers])
         if request.query:
             self._read_query(params, request.query)
         if self.streams:

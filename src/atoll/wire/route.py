@@ -8,10 +8,7 @@ import msgspec
 
 
 class Route(msgspec.Struct, frozen=True):
-    """`operation` as AWS names it; `labels` are the decoded parts of the path (S3: Bucket and Key).
-
-    A tuple, because one is made for each request.
-    """
+    """`operation` as AWS names it; `labels` are the decoded parts of the path (S3: Bucket and Key)."""
 
     operation: str
     labels: Mapping[str, str]

@@ -9,7 +9,7 @@ from awscrt.checksums import crc64nvme
 from atoll.domain.errors import ApiError
 from atoll.domain.objects import Key, Span
 from atoll.store.disk.blobs import READ_BYTES, Blobs
-from atoll.store.disk.bodies import Files, OpenFile, Run, check_inline, inline_body
+from atoll.store.disk.bodies import Files, OpenFile, Run, inline_body, is_sound, torn_body
 from atoll.store.disk.pins import Pins
 from atoll.store.disk.schema import signed
 
@@ -146,7 +146,7 @@ def test_a_small_body_is_given_whole_or_cut():
 
 def test_small_bytes_are_those_that_were_written():
     crc = signed(crc64nvme(b"hello"))
-    check_inline(KEY, b"hello", crc)
+    assert (is_sound(b"hello", crc), is_sound(b"jello", crc)) == (True, False)
     with pytest.raises(ApiError) as caught:
-        check_inline(KEY, b"jello", crc)
+        torn_body(KEY, Span(1, 3))
     assert "'k'" in caught.value.message

@@ -8,22 +8,24 @@ Source: IAM user guide, "AWS global condition context keys"; Service Authorizati
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from atoll.domain.errors import not_implemented
 from atoll.rules.policy.context import FILLED, TAG_KEYS
 from atoll.rules.policy.model import Kind
 from atoll.rules.policy.parse import malformed
 
 # Filled by AWS on calls that Atoll answers, and not here.
-UNFILLED = frozenset({"aws:principalservicenameslist", "aws:tokenissuetime", "iam:associatedresourcearn", "iam:awsservicename"})
+UNFILLED = frozenset({"aws:principalservicenameslist", "aws:tokenissuetime", "iam:associatedresourcearn"})
 UNFILLED_TAGS = frozenset({"aws:resourcetag", "iam:resourcetag", "s3:buckettag"})
 
 # Never on a call that Atoll answers.
 _ABSENT = frozenset(
     (
-        "aws:calledvia", "aws:calledviafirst", "aws:calledvialast", "aws:chatbotsourcearn", "aws:ec2instancesourceprivateipv4",
+        "aws:assumedroot", "aws:calledvia", "aws:calledviaawsmcp", "aws:calledviafirst", "aws:calledvialast", "aws:chatbotsourcearn", "aws:ec2instancesourceprivateipv4",
         "aws:ec2instancesourcevpc", "aws:federatedprovider", "aws:multifactorauthage", "aws:principalorgid", "aws:principalorgpaths",
         "aws:resourceorgid", "aws:resourceorgpaths", "aws:sourceidentity", "aws:sourceorgid", "aws:sourceorgpaths", "aws:sourcevpc",
-        "aws:sourcevpcarn", "aws:sourcevpce", "aws:vpceaccount", "aws:vpceorgid", "aws:vpceorgpaths", "aws:vpcsourceip",
+        "aws:sourcevpcarn", "aws:sourcevpce", "aws:viaawsmcpservice", "aws:vpceaccount", "aws:vpceorgid", "aws:vpceorgpaths", "aws:vpcsourceip",
         "s3:accessgrantsinstancearn", "s3:accesspointtag", "s3:destinationregion", "s3:existingjoboperation", "s3:existingjobpriority",
         "s3:inventoryaccessibleoptionalfields", "s3:isreplicationpauserequest", "s3:jobsuspendedcause", "s3:requestjoboperation",
         "s3:requestjobpriority",
@@ -31,13 +33,17 @@ _ABSENT = frozenset(
 )  # fmt: skip
 
 
+def check_filled(keys: Iterable[str]) -> None:
+    """Raises NotImplemented for a key, of a condition or in a variable, that AWS fills and Atoll does not."""
+    for key in sorted(keys):
+        name, slash, _ = key.lower().partition("/")
+        if name in UNFILLED or (slash and name in UNFILLED_TAGS):
+            raise not_implemented(f"the condition key {key}")
+
+
 def check_key(key: str, kind: Kind) -> None:
-    """Raises NotImplemented for a key that AWS fills and Atoll does not; MalformedPolicy, as PutBucketPolicy does, for a
-    name of aws: or s3: in a resource policy that is no key at all.
-    """
+    """Raises MalformedPolicy, as PutBucketPolicy does, for a name of aws: or s3: in a condition of a resource policy that is no key at all."""
     name, slash, _ = key.lower().partition("/")
-    if name in UNFILLED or (slash and name in UNFILLED_TAGS):
-        raise not_implemented(f"the condition key {key}")
     if kind == "resource" and not _known(name, tagged=bool(slash)):
         raise malformed(kind, f"Policy has an invalid condition key: {key}.")
 
@@ -45,6 +51,6 @@ def check_key(key: str, kind: Kind) -> None:
 def _known(name: str, *, tagged: bool) -> bool:
     if name in _ABSENT:
         return True
-    if tagged:
-        return name in TAG_KEYS
-    return name in FILLED or name.startswith("s3:x-amz-") or not name.startswith(("aws:", "s3:"))
+    if not name.startswith(("aws:", "s3:")):
+        return True
+    return name in TAG_KEYS | UNFILLED_TAGS if tagged else name in FILLED | UNFILLED or name.startswith("s3:x-amz-")

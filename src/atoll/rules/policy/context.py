@@ -162,8 +162,9 @@ def _is_service(context: RequestContext) -> str | None:
 
 
 def _second_factor(context: RequestContext) -> str | None:
-    """Present with temporary credentials only, and nobody here has a second factor."""
-    return "false" if context.caller.access_key.startswith(TEMPORARY) else None
+    """Present with temporary credentials only, which a role always has; and nobody here has a second factor."""
+    caller = context.caller
+    return "false" if caller.kind == "role" or caller.access_key.startswith(TEMPORARY) else None
 
 
 def _source_account(context: RequestContext) -> str | None:

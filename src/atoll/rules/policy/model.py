@@ -106,7 +106,7 @@ class Attached(msgspec.Struct, frozen=True):
 
 
 class Guarded(msgspec.Struct, frozen=True):
-    """One resource that a call touches, its owner's account and its own policy. A tuple, because each request makes one.
+    """One resource that a call touches, its owner's account and its own policy.
 
     A call through a Multi-Region Access Point touches two: the access point and the bucket, each judged under its own ARN.
     `restrict_public`: RestrictPublicBuckets is on. `must_allow`: its policy must allow even callers of its own account, as

@@ -16,7 +16,7 @@ from atoll.domain.errors import ApiError
 from atoll.domain.limits import BUCKET_POLICY_MAX_BYTES
 from atoll.domain.names import ACCOUNT
 from atoll.rules.policy.action_names import levels
-from atoll.rules.policy.condition_keys import check_key
+from atoll.rules.policy.condition_keys import check_filled, check_key
 from atoll.rules.policy.conditions import OPERATORS, condition_of
 from atoll.rules.policy.model import Kind, Policy, Statement
 from atoll.rules.policy.parse import compiled, document, malformed, statement_elements, texts
@@ -111,6 +111,7 @@ def _checked(text: str, kind: Kind, limit: int) -> Policy:
     for element in statement_elements(found, kind=kind):
         _check_statement(element, kind)
     policy = compiled(found, kind=kind)
+    check_filled(policy.keys)
     for statement in policy.statements:
         _check_has(statement.actions, "Action", kind)
     _check_sids(policy, kind)

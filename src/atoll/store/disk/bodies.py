@@ -35,10 +35,13 @@ def torn(key: Key, what: str) -> ApiError:
     return ApiError("InternalError", f"The stored bytes of {key.name!r} are damaged.", Key=key.name)
 
 
-def check_inline(key: Key, content: bytes, crc: int) -> None:
-    """Raises InternalError for bytes that are not those that were written. Asked once for each read from the disk."""
-    if signed(crc64nvme(content)) != crc:
-        raise torn(key, "an inline blob has another checksum")
+def is_sound(content: bytes, crc: int) -> bool:
+    """Are these the bytes that were written? Asked once for each read from the disk."""
+    return signed(crc64nvme(content)) == crc
+
+
+def torn_body(key: Key, _span: Span | None) -> Body:
+    raise torn(key, "an inline blob has another checksum")
 
 
 def inline_body(content: bytes, span: Span | None) -> Body:

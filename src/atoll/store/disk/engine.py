@@ -13,7 +13,7 @@ from awscrt.checksums import crc64nvme
 from atoll.domain.message import Body
 from atoll.domain.objects import ALWAYS, START, Ability, Change, Condition, Entry, Facts, Found, Key, Mark, Seal, Span
 from atoll.store.disk.blobs import WRITE_BYTES, Blobs, Draft
-from atoll.store.disk.bodies import Files, Run, check_inline, inline_body
+from atoll.store.disk.bodies import Files, Run, inline_body, is_sound, torn_body
 from atoll.store.disk.codec import decode_segments
 from atoll.store.disk.commit import Committer
 from atoll.store.disk.index import Index
@@ -111,31 +111,29 @@ class DiskStore:
     # Reads
 
     async def get(self, key: Key, version: str | None = None) -> Found | None:
-        hit = self._find(key, version)
+        hit = self._recent.get(key)
+        if hit is not None and hit.content is not None and (version is None or version == hit.facts.version):
+            return Found(hit.facts, partial(inline_body, hit.content))  # which was checked when it came from the disk
+        hit = self._reads.find(key, version)
         if hit is None:
             return None
         if hit.place == INLINE:
-            assert hit.content is not None
-            return Found(hit.facts, partial(inline_body, hit.content))
+            return self._inline(key, hit, keep=version is None)
         if hit.place == NOTHING:
             return Found(hit.facts, _no_bytes)
         runs = self._runs(hit)
         files = Files(self._blobs, key, runs, self._pins.pin(run.id for run in runs if run.content is None))
         return Found(hit.facts, files.body, files.close)
 
-    def _find(self, key: Key, version: str | None) -> Hit | None:
-        hit = self._recent.get(key)
-        if hit is not None and (version is None or version == hit.facts.version):
-            return hit
-        hit = self._reads.find(key, version)
-        if hit is None or hit.place != INLINE:
-            return hit
+    def _inline(self, key: Key, hit: Hit, *, keep: bool) -> Found:
+        """Damaged bytes do not keep anybody from the facts: it is the body that cannot be had."""
         assert hit.content is not None
         assert hit.crc is not None
-        check_inline(key, hit.content, hit.crc)
-        if version is None:
+        if not is_sound(hit.content, hit.crc):
+            return Found(hit.facts, partial(torn_body, key))
+        if keep:
             self._recent.keep(key, hit)
-        return hit
+        return Found(hit.facts, partial(inline_body, hit.content))
 
     def _runs(self, hit: Hit) -> list[Run]:
         """Inline runs are read now: their rows may go before the body is read. Each is below 64 KiB, and S3 lets only the
