@@ -23,7 +23,7 @@ from atoll.net.tunnel import Tunnel, deliver
 
 QUEUE_SLACK_BYTES = 1 * MiB  # beyond rate × RTT, what a lane holds before it stops reading
 UNLIMITED_RATE_BYTES_PER_S = 125_000_000  # the rate by which a lane without a cap is bounded: 1 Gbit/s
-MEDIAN = 0.6745  # of the upper half of a normal distribution, in standard deviations
+MEDIAN = 0.7438  # half the median of the sum of two draws from the upper half of a normal distribution, in standard deviations
 _END = b""  # FIN is a chunk like any other
 
 
@@ -31,8 +31,8 @@ _END = b""  # FIN is a chunk like any other
 class Link:
     """A path: round-trip time, jitter, rate cap or None, and the start of its dice.
 
-    `rtt_ms` is what pings find, the median. `jitter_ms` is the standard deviation of a normal distribution of which the upper
-    half delays a chunk, one way: the shortest trip is as much below the median as half of all jitter is small.
+    `rtt_ms` is what pings find, the median round trip. `jitter_ms` is the standard deviation of a normal distribution of which
+    the upper half delays a chunk, one way; the shortest trip is so much shorter that half of all round trips are below `rtt_ms`.
     """
 
     rtt_ms: float
