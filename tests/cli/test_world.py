@@ -1,10 +1,15 @@
 """`atoll up`, `down`, `connect`."""
 
+import re
+import resource
 import signal
 import socket
 import stat
+from pathlib import Path
 
 import pytest
+
+from atoll.node.descriptors import FILES_WANTED
 
 pytestmark = pytest.mark.xdist_group("cli")
 
@@ -17,6 +22,18 @@ def test_up_says_where_to_enter_and_down_ends_it(shell):
     assert shell("down").stdout == "The world is down.\n"
     done = shell("status")
     assert (done.returncode, "is not up" in done.stderr, "start it with `atoll up`" in done.stderr) == (69, True, True)
+
+
+def test_every_process_may_open_as_many_files_as_it_is_allowed(shell):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, soft), hard))
+    try:
+        shell.up()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    told = [Path(f"/proc/{place['pid']}/limits").read_text() for place in shell.places().values()]
+    allowed = FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, FILES_WANTED)
+    assert [int(re.search(r"Max open files\s+(\d+)", text)[1]) for text in told] == [allowed] * len(told)
 
 
 def test_up_twice_says_so_and_succeeds(shell):

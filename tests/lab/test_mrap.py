@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from atoll.lab import awake
+
 pytestmark = [pytest.mark.client, pytest.mark.xdist_group("world")]
 LAB = (sys.executable, "-m", "atoll", "lab")
 
@@ -45,6 +47,10 @@ def test_an_overwrite_arrived_everywhere(found):
 def test_every_reading_is_kept(ran):
     rows = (ran[0] / "lab.json.samples.jsonl").read_text().splitlines()
     assert len(rows) == 4 * 3 * 8
+
+
+def test_the_processors_were_kept_awake_where_that_is_possible(found):
+    assert found["processors_awake"] is awake.possible()
 
 
 def test_every_copy_was_counted(found):

@@ -8,13 +8,11 @@ never sees that, and the lab asks one question at a time. What is spun at idle p
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 
 from atoll.node.supervisor import die_with_parent
 
@@ -80,13 +78,8 @@ def _has_begun(spinner: subprocess.Popen[bytes]) -> bool:
     return spinner.stdout.readline() == BEGUN
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)
-
-
 def spin(cpu: int) -> None:
     """For as long as this process lives."""
-    signal.signal(signal.SIGTERM, _leave)
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     os.sched_setaffinity(0, {cpu})
     os.write(sys.stdout.fileno(), BEGUN)

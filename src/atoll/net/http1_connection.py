@@ -30,7 +30,7 @@ LINGER_MAX_BYTES = 16 * MiB  # thrown away from a client that goes on sending to
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one connection may ask of us. All of them are ours."""
+    """What one connection may ask of us, and how many there may be. All of them are ours."""
 
     keep_alive_s: float = 75  # idle between two requests
     head_s: float = 30  # from the first byte of a request to the end of its headers, or of a small body

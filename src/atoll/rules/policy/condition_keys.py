@@ -22,13 +22,14 @@ UNFILLED_TAGS = frozenset({"aws:resourcetag", "iam:resourcetag", "s3:buckettag"}
 # Never on a call that Atoll answers.
 _ABSENT = frozenset(
     (
-        "aws:assumedroot", "aws:calledvia", "aws:calledviaawsmcp", "aws:calledviafirst", "aws:calledvialast", "aws:chatbotsourcearn", "aws:ec2instancesourceprivateipv4",
-        "aws:ec2instancesourcevpc", "aws:federatedprovider", "aws:multifactorauthage", "aws:principalorgid", "aws:principalorgpaths",
-        "aws:resourceorgid", "aws:resourceorgpaths", "aws:sourceidentity", "aws:sourceorgid", "aws:sourceorgpaths", "aws:sourcevpc",
-        "aws:sourcevpcarn", "aws:sourcevpce", "aws:viaawsmcpservice", "aws:vpceaccount", "aws:vpceorgid", "aws:vpceorgpaths", "aws:vpcsourceip",
-        "s3:accessgrantsinstancearn", "s3:accesspointtag", "s3:destinationregion", "s3:existingjoboperation", "s3:existingjobpriority",
-        "s3:inventoryaccessibleoptionalfields", "s3:isreplicationpauserequest", "s3:jobsuspendedcause", "s3:requestjoboperation",
-        "s3:requestjobpriority",
+        "aws:assumedroot", "aws:calledvia", "aws:calledviaawsmcp", "aws:calledviafirst", "aws:calledvialast",
+        "aws:chatbotsourcearn", "aws:ec2instancesourceprivateipv4", "aws:ec2instancesourcevpc", "aws:federatedprovider",
+        "aws:multifactorauthage", "aws:principalorgid", "aws:principalorgpaths", "aws:resourceorgid", "aws:resourceorgpaths",
+        "aws:sourceidentity", "aws:sourceorgid", "aws:sourceorgpaths", "aws:sourcevpc", "aws:sourcevpcarn", "aws:sourcevpce",
+        "aws:viaawsmcpservice", "aws:vpceaccount", "aws:vpceorgid", "aws:vpceorgpaths", "aws:vpcsourceip",
+        "s3:accessgrantsinstancearn", "s3:accesspointtag", "s3:destinationregion", "s3:existingjoboperation",
+        "s3:existingjobpriority", "s3:inventoryaccessibleoptionalfields", "s3:isreplicationpauserequest",
+        "s3:jobsuspendedcause", "s3:requestjoboperation", "s3:requestjobpriority",
     )
 )  # fmt: skip
 

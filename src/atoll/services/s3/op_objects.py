@@ -98,24 +98,10 @@ async def GetObject(
     ExpectedBucketOwner: str | None = None,
 ) -> Answer:
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
-    reading = Reading(
-        Range,
-        PartNumber,
-        _wanted(ChecksumMode),
-        IfMatch,
-        IfNoneMatch,
-        IfModifiedSince,
-        IfUnmodifiedSince,
-        overrides(
-            call,
-            ResponseCacheControl,
-            ResponseContentDisposition,
-            ResponseContentEncoding,
-            ResponseContentLanguage,
-            ResponseContentType,
-            ResponseExpires,
-        ),
-    )
+    replaced = overrides(
+        call, ResponseCacheControl, ResponseContentDisposition, ResponseContentEncoding, ResponseContentLanguage, ResponseContentType, ResponseExpires
+    )  # fmt: skip
+    reading = Reading(Range, PartNumber, _wanted(ChecksumMode), IfMatch, IfNoneMatch, IfModifiedSince, IfUnmodifiedSince, replaced)
     found = await here.store.get(objects.Key(Bucket, Key), check_version(record, VersionId))
     try:
         facts = present(call, record, Key, VersionId, found.facts if found else None)
@@ -167,24 +153,10 @@ async def HeadObject(
 ) -> Answer:
     """As GetObject, without opening bytes."""
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
-    reading = Reading(
-        Range,
-        PartNumber,
-        _wanted(ChecksumMode),
-        IfMatch,
-        IfNoneMatch,
-        IfModifiedSince,
-        IfUnmodifiedSince,
-        overrides(
-            call,
-            ResponseCacheControl,
-            ResponseContentDisposition,
-            ResponseContentEncoding,
-            ResponseContentLanguage,
-            ResponseContentType,
-            ResponseExpires,
-        ),
-    )
+    replaced = overrides(
+        call, ResponseCacheControl, ResponseContentDisposition, ResponseContentEncoding, ResponseContentLanguage, ResponseContentType, ResponseExpires
+    )  # fmt: skip
+    reading = Reading(Range, PartNumber, _wanted(ChecksumMode), IfMatch, IfNoneMatch, IfModifiedSince, IfUnmodifiedSince, replaced)
     facts = await here.store.head(objects.Key(Bucket, Key), check_version(record, VersionId))
     seen = view(call, record, Key, present(call, record, Key, VersionId, facts), reading)
     return Answer(seen.members, seen.status)

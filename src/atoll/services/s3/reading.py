@@ -16,6 +16,7 @@ from atoll.domain.errors import ApiError
 from atoll.domain.objects import Checksum, Facts, Span
 from atoll.rules import conditional, metadata, ranges, replication
 from atoll.services.s3.records import BucketRecord
+from atoll.services.s3.versions import shown
 from atoll.services.s3.writing import checksum_members
 
 MOMENTS_REMEMBERED = 4096  # what is popular is read again
@@ -128,9 +129,8 @@ def _members(call: Call, record: BucketRecord, key: str, facts: Facts) -> dict[s
         "AcceptRanges": "bytes",
         "LastModified": modified(facts),
         "ETag": f'"{facts.etag}"',
+        **shown(record, facts.version),
     }
-    if record.versioning:
-        members["VersionId"] = facts.version
     for name, value in facts.headers.items():
         if name in _MEMBERS:
             members[_MEMBERS[name]] = value
