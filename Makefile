@@ -7,7 +7,7 @@ BENCH := $(VENV)/.bench-$(shell sha256sum bench.lock | cut -c1-16)
 # The clients under test must meet this world's CA and proxy only, whatever the shell has set.
 CLEAN := env -u AWS_CA_BUNDLE -u REQUESTS_CA_BUNDLE -u SSL_CERT_FILE -u NODE_EXTRA_CA_CERTS -u HTTPS_PROXY -u HTTP_PROXY
 
-.PHONY: setup demo test soak lint types house unit clients bench-setup bench coverage lock clean
+.PHONY: setup demo test soak lint types house unit clients bench-setup bench coverage reference lock clean
 
 setup: $(STAMP)
 $(STAMP):
@@ -46,6 +46,9 @@ bench: bench-setup
 
 coverage: setup      ## write docs/COVERAGE.md anew
 	$(BIN)/python -m atoll.node.coverage > docs/COVERAGE.md
+
+reference: setup     ## write docs/CLI.md anew
+	$(BIN)/python -m atoll.cli.reference > docs/CLI.md
 
 clean:
 	rm -rf $(VENV) tests/clients/node/node_modules

@@ -84,9 +84,10 @@ def explain(
 
 
 def _events(home: Home, request_id: str) -> list[dict[str, Any]]:
+    """What was logged of a request, as it went: the entry that took it first, although it ended last."""
     from atoll.gateway.record import find
 
-    return list(find(home.logs, request_id))
+    return sorted(find(home.logs, request_id), key=lambda event: event.get("event") != "entry")
 
 
 def _last(home: Home) -> list[dict[str, Any]]:

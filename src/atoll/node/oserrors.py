@@ -24,7 +24,7 @@ WORDS: Mapping[int, str] = {
     errno.ENFILE: "too many files are open on this machine",
     errno.EADDRINUSE: "the port is in use",
     errno.EADDRNOTAVAIL: "the address is not one of this machine",
-    errno.ECONNREFUSED: "nothing listens there",
+    errno.ECONNREFUSED: "the connection is refused: nothing listens there",
     errno.ECONNRESET: "the other side closed the connection",
     errno.ETIMEDOUT: "no answer in time",
     errno.EHOSTUNREACH: "the host cannot be reached",
