@@ -11,13 +11,7 @@ CLEAN := env -u AWS_CA_BUNDLE -u REQUESTS_CA_BUNDLE -u SSL_CERT_FILE -u NODE_EXT
 
 setup: $(STAMP)
 $(STAMP):
-	@command -v $(PYTHON) >/dev/null || { echo "python3 is missing: apt-get install make git python3-venv curl"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "the venv module is missing: apt-get install python3-venv"; exit 1; }
-	@echo "installing what the lock file names (once, about a minute)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@$(BIN)/python tools/link_node.py
-	@cd tests/clients/node && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
+	@sh tools/setup.sh $(PYTHON) $(VENV)
 	@rm -f $(VENV)/.setup-*; touch $@
 
 demo: setup          ## the main job: four regions, one endpoint, the table of the published experiment
