@@ -1,13 +1,9 @@
-"""docs/CLI.md: every command's help and every exit code, written from the commands themselves.
-
-    python -m atoll.cli.reference > docs/CLI.md
-"""
+"""docs/CLI.md: every command's help and every exit code, written from the commands themselves."""
 
 from __future__ import annotations
 
 import io
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from typing import Any
@@ -55,7 +51,3 @@ def help_of(path: str) -> str:
     with redirect_stdout(shown), suppress(SystemExit):
         app([*path.split()[1:], "-h"], prog_name="atoll")
     return "\n".join(line.rstrip() for line in shown.getvalue().splitlines()) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(document())
