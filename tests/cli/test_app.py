@@ -1,7 +1,11 @@
 """Help, version, and the verbs that look into a world."""
 
+import http.client
 import json
+import os
 import re
+import subprocess
+from contextlib import suppress
 
 import pytest
 from typer.testing import CliRunner
@@ -94,6 +98,32 @@ def test_the_last_request_is_explained_at_once_with_the_region_that_answered(wor
     assert world("exec", "--", "python", "-c", code).returncode == 0
     assert world("explain", "--last").stdout.startswith("us-east-1: ListBuckets -> 200 in ")
     assert json.loads(world("explain", "--last", "--json").stdout)[0]["operation"] == "ListBuckets"
+
+
+def test_what_the_entry_logged_is_in_its_file_when_it_has_answered_for_its_health(world):
+    run = json.loads((world.home / "run.json").read_text())
+    connection = http.client.HTTPConnection("127.0.0.1", run["places"][1]["port"], timeout=10)
+    connection.request("GET", "/nobodys/k")
+    response = connection.getresponse()
+    response.read()
+    connection.request("GET", "/_atoll/health")
+    connection.getresponse().read()
+    connection.close()
+    assert f'"upstream_request_id":"{response.headers["x-amz-request-id"]}"' in (world.home / "logs" / "entry.jsonl").read_text()
+
+
+@pytest.mark.parametrize(("setting", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colour_is_for_terminals_and_can_be_had_without(shell, setting, coloured):
+    ours, theirs = os.openpty()
+    environment = shell.env | {"TERM": "xterm-256color"} | setting
+    subprocess.run(["atoll", "lab", "cost"], env=environment, cwd=shell.folder, stdout=theirs, check=True, timeout=40)
+    os.close(theirs)
+    shown = b""
+    with open(ours, "rb", buffering=0) as terminal, suppress(OSError):  # a terminal whose other end is closed ends with EIO
+        while piece := terminal.read(4096):
+            shown += piece
+    assert bool(re.search(rb"\x1b\[[0-9;]*3[0-7]m", shown)) is coloured
+    assert b"0.546837" in shown
 
 
 def test_one_request_is_named_or_the_last_one(world):

@@ -107,6 +107,13 @@ def test_an_unknown_profile_is_refused(run):
     assert "expected native or aws" in told.stderr
 
 
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_a_folder_in_place_of_a_report_is_refused_before_anything_runs(run, tmp_path, option):
+    told = run("mrap", option, str(tmp_path))
+    assert told.exit_code == 64
+    assert f"{option} {tmp_path}: this is a folder" in told.stderr
+
+
 def test_a_report_into_a_folder_that_is_not_there_is_refused_before_anything_runs(run, tmp_path):
     told = run("mrap", "--json", str(tmp_path / "none" / "lab.json"))
     assert told.exit_code == 1

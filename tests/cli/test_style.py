@@ -4,6 +4,7 @@ import errno
 import itertools
 import os
 import re
+import ssl
 
 import pytest
 import typer.main
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from atoll.cli import exits
 from atoll.cli.app import app
 from atoll.cli.style import App
-from atoll.node.oserrors import in_words
+from atoll.domain.oserrors import in_words
 
 pytestmark = pytest.mark.xdist_group("cli")
 BARE_TYPE = re.compile(r"<(str|int|float|path|file|list\[.*\]|.* range)>|\b(TEXT|INTEGER|FLOAT|PATH)\b")
@@ -123,6 +124,8 @@ def test_error_numbers_become_words():
     assert in_words(PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/x")) == "/x: permission denied; change its owner or mode, or name another"
     assert in_words(OSError(errno.ENOTTY, os.strerror(errno.ENOTTY))) == "inappropriate ioctl for device"
     assert in_words(OSError("in words already")) == "in words already"
+    assert in_words(OSError("Multiple exceptions: [Errno 111] a, [Errno 101] b")) == "Multiple exceptions: a, b"
+    assert in_words(ssl.SSLError(1, "EOF occurred in violation of protocol")) == "eof occurred in violation of protocol"
     assert in_words(TimeoutError()) == "no answer in time"
 
 

@@ -64,6 +64,21 @@ def test_a_port_that_is_taken_names_the_process(shell):
     assert shell("status").returncode == 69
 
 
+@pytest.mark.parametrize("port", [0, 65536, "high"])
+def test_a_port_that_there_is_not_is_refused(shell, port):
+    done = shell("up", "--detach", "--port", port)
+    assert (done.returncode, "invalid value for '--port'" in done.stderr) == (2, True)
+
+
+def test_keys_that_cannot_be_made_say_why(shell):
+    shell.home.mkdir()
+    (shell.home / "state.db").write_bytes(b"this is no database" * 100)
+    done = shell("up", "--detach", "--world", "little.toml")
+    assert done.returncode == 1
+    assert done.stderr.startswith("atoll: the world's keys could not be made: ")
+    assert "file is not a database" in done.stderr
+
+
 def test_in_the_foreground_it_ends_with_ctrl_c(shell):
     for number in (signal.SIGINT, signal.SIGTERM):
         running = shell.begin("up", "--world", "little.toml")

@@ -3,6 +3,7 @@ import socket
 
 import pytest
 
+from atoll.domain.oserrors import in_words
 from atoll.net.tcp import bound, port_of
 
 
@@ -13,6 +14,7 @@ def test_port_zero_takes_a_free_one_and_nagle_is_off():
 
 
 def test_a_taken_port_is_refused_by_number():
-    with bound("127.0.0.1") as sock, pytest.raises(OSError, match=f"port {port_of(sock)}: ") as caught:
+    with bound("127.0.0.1") as sock, pytest.raises(OSError, match=f"port {port_of(sock)}") as caught:
         bound("127.0.0.1", port_of(sock))
+    assert in_words(caught.value) == f"{caught.value.filename}: in use by another process"
     assert caught.value.errno == errno.EADDRINUSE

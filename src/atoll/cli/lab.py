@@ -15,8 +15,8 @@ from rich.table import Table
 
 from atoll.cli.exits import FAILED, INTERRUPTED, USAGE, say
 from atoll.cli.style import App, examples
+from atoll.domain.oserrors import in_words
 from atoll.lab import cost as cost_report
-from atoll.node.oserrors import in_words
 from atoll.rules import money
 
 app = App(
@@ -48,6 +48,10 @@ def mrap(
     if profile not in ("native", "aws"):
         say(f"--profile {profile}: expected native or aws")
         raise typer.Exit(USAGE)
+    for option, file in (("--json", json_file), ("--html", html)):
+        if file is not None and file.is_dir():
+            say(f"{option} {file}: this is a folder where a file is needed")
+            raise typer.Exit(USAGE)
     from atoll.lab import mrap as experiment
 
     defaults = (QUICK_FILES, QUICK_ROUNDS, QUICK_OVERWRITES) if quick else (FILES, ROUNDS, OVERWRITES)

@@ -11,9 +11,9 @@ from typing import Any
 
 from atoll.cli.arguments import Parser
 from atoll.cli.exits import FAILED, INTERRUPTED, NOT_FOUND, OK, UNAVAILABLE, USAGE, say
+from atoll.domain.oserrors import in_words
 from atoll.node.environment import NoSuchPlace, Setting, place_of, setting
 from atoll.node.home import Home
-from atoll.node.oserrors import in_words
 from atoll.node.supervisor import NotRunning, ask
 
 

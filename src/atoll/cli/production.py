@@ -11,9 +11,9 @@ import typer
 from atoll.cli.exits import CONFIG, FAILED, OK, USAGE, say
 from atoll.cli.style import examples
 from atoll.cli.world import HomeOption
+from atoll.domain.oserrors import in_words
 from atoll.node import config
 from atoll.node.home import Home
-from atoll.node.oserrors import in_words
 
 WorldOption = Annotated[Path | None, typer.Option("--world", help="The world file (default: the one in the folder).")]
 

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from atoll.cli.exits import FAILED, OK, SYNTAX, say
-from atoll.node.oserrors import in_words
+from atoll.domain.oserrors import in_words
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 HELP = {"help_option_names": ["-h", "--help"]}

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +19,10 @@ from rich.table import Table
 
 from atoll.cli.exits import FAILED, OK, UNAVAILABLE, USAGE, say
 from atoll.cli.style import examples
+from atoll.domain.oserrors import in_words
 from atoll.node import config
 from atoll.node.environment import NoSuchPlace, place_of
 from atoll.node.home import Home, write_whole
-from atoll.node.oserrors import in_words
 from atoll.node.supervisor import NotRunning, ask
 
 READY_TIMEOUT_S = 30.0
@@ -48,7 +48,7 @@ def up(
     place: PlaceOption = None,
     world: Annotated[Path | None, typer.Option("--world", help="A world file (default: the built-in world).")] = None,
     data: Annotated[Path | None, typer.Option("--data", metavar="FOLDER", help="Keep objects here instead of in the world's folder.")] = None,
-    port: Annotated[int | None, typer.Option("--port", metavar="PORT", help="Insist on this first port (default: 4566 or a free block).")] = None,
+    port: Annotated[int | None, typer.Option("--port", metavar="PORT", min=1, max=65535, help="Insist on this first port (default: 4566 or a free block).")] = None,
     profile: Annotated[str | None, typer.Option(metavar="native|aws", help="As fast as we are, or as slow as AWS was measured.")] = None,
     compat: Annotated[str | None, typer.Option(metavar="lenient|strict", help="Take what AWS's clients can do without, or refuse it as AWS does.")] = None,
     home: HomeOption = None,
@@ -241,7 +241,7 @@ def _steer(home: Home, request: dict[str, str], done: str) -> int:
 
 def connect(
     host: Annotated[str, typer.Argument(metavar="HOST", help="Where to.")],
-    port: Annotated[int, typer.Argument(metavar="PORT", help="Which port there.")],
+    port: Annotated[int, typer.Argument(metavar="PORT", min=1, max=65535, help="Which port there.")],
     place: Annotated[str | None, typer.Option("--from", metavar="PLACE", help="The place to stand in.")] = None,
     home: HomeOption = None,
 ) -> None:
@@ -285,6 +285,7 @@ def _pipe(connection: socket.socket, host: str, port: int) -> int:
 
 
 def _feed(connection: socket.socket) -> None:
-    while piece := os.read(0, 65536):
-        connection.sendall(piece)
-    connection.shutdown(socket.SHUT_WR)
+    with suppress(OSError):  # the other side may close first
+        while piece := os.read(0, 65536):
+            connection.sendall(piece)
+        connection.shutdown(socket.SHUT_WR)

@@ -11,6 +11,7 @@ from typing import Self
 from atoll.domain.clock import Clock
 from atoll.domain.errors import Unreachable, Upstream
 from atoll.domain.message import Request, Response
+from atoll.domain.oserrors import in_words
 from atoll.net.client_connection import Gone, OriginConnection
 from atoll.net.tcp import Dial
 
@@ -126,7 +127,7 @@ class Pool:
         except TimeoutError as error:
             raise Unreachable(f"{self._authority} did not accept a connection within {self._limits.connect_s} s.") from error
         except OSError as error:
-            raise Unreachable(f"{self._authority} cannot be reached: {error}") from error
+            raise Unreachable(f"{self._authority} cannot be reached: {in_words(error)}") from error
         finally:
             self._opening -= 1
             if not connection.usable:

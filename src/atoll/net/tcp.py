@@ -7,6 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable
 
 from atoll.domain.errors import Unreachable
+from atoll.domain.oserrors import in_words
 
 BACKLOG = 1024  # connections that the kernel keeps for us until we accept
 
@@ -27,7 +28,7 @@ def bound(host: str, port: int = 0, *, backlog: int = BACKLOG) -> socket.socket:
         sock.listen(backlog)
     except OSError as error:
         sock.close()
-        raise OSError(error.errno, f"port {port}: {error.strerror}") from error
+        raise OSError(error.errno, error.strerror, f"port {port}") from error
     return sock
 
 
@@ -56,7 +57,7 @@ def dial(host: str, port: int) -> Dial:
         try:
             transport, _ = await loop.create_connection(lambda: protocol, host, port)
         except OSError as error:
-            raise Unreachable(f"{host}:{port} cannot be reached: {error}") from error
+            raise Unreachable(f"{host}:{port} cannot be reached: {in_words(error)}") from error
         no_delay(transport)
 
     return call

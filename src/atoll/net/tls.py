@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import cast
 
 from atoll.domain.errors import Upstream
+from atoll.domain.oserrors import in_words
 from atoll.net.tcp import Dial
 
 HANDSHAKE_S = 30  # until a handshake is given up
@@ -59,6 +60,6 @@ def dial_tls(dial: Dial, context: ssl.SSLContext, name: str) -> Dial:
         try:
             await shaken
         except OSError as error:  # ssl.SSLError among them
-            raise Upstream(f"TLS with {name} failed: {error}") from error
+            raise Upstream(f"TLS with {name} failed: {in_words(error)}") from error
 
     return call

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from cryptography import x509
 
+from atoll.domain.oserrors import reason
 from atoll.net.certificates import Authority, Identity, authority_under, load_ca, node_authority, node_certificate
 from atoll.node.config import Place, World
 from atoll.node.home import Home, write_whole
-from atoll.node.oserrors import reason
 from atoll.node.world import prepare
 
 NODE_SUFFIX = ".node.atoll.internal"  # names of nodes; no authority of a node may vouch for one

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from atoll.node.oserrors import reason
+from atoll.domain.oserrors import reason
 from atoll.rules.distance import Distance, Point, distance
 
 Profile = Literal["native", "aws"]

@@ -17,6 +17,7 @@ from typing import Any
 import uvloop
 
 from atoll.domain.message import Request, Response
+from atoll.domain.oserrors import reason
 from atoll.domain.shapes import Handler
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.observe import Observed
@@ -36,7 +37,6 @@ from atoll.node.config import Listener, Place, World, WorldError
 from atoll.node.descriptors import limits_of
 from atoll.node.gate import Gate, Near
 from atoll.node.home import Home, write_whole
-from atoll.node.oserrors import reason
 from atoll.node.returns import Returns
 from atoll.node.world import AlreadyUp, lock
 from atoll.services.iam.making import create_world

@@ -7,13 +7,13 @@ import fcntl
 import json
 import os
 import secrets
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from atoll.domain.oserrors import in_words
 from atoll.net.certificates import create_ca
 from atoll.node import ports
 from atoll.node.config import Place, World
@@ -62,16 +62,18 @@ def _in_child(task: Callable[[], dict[str, str]]) -> dict[str, str]:
             os.write(writable, json.dumps(task()).encode())
             status = 0
         except BaseException as error:  # noqa: BLE001 - the last frame of a process
-            sys.stderr.write(f"atoll: {error!r}\n")
+            words = in_words(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            os.write(writable, json.dumps({"failed": words}).encode())
         finally:
             os._exit(status)
     os.close(writable)
     with open(readable, "rb") as file:
         told = file.read()
     os.waitpid(pid, 0)
-    if not told:
-        raise RuntimeError("the world's keys could not be made; the reason stands above, or in logs/supervisor.err of a detached world")
-    return dict(json.loads(told))
+    found: dict[str, str] = json.loads(told or '{"failed": "the process that makes them was killed"}')
+    if "failed" in found:
+        raise RuntimeError(f"the world's keys could not be made: {found['failed']}")
+    return found
 
 
 def _make(home: Home) -> dict[str, str]:

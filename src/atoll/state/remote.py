@@ -20,6 +20,7 @@ from atoll.domain.caller import Onward
 from atoll.domain.errors import ApiError, Upstream
 from atoll.domain.limits import MiB
 from atoll.domain.message import EMPTY, Body, Request, Response
+from atoll.domain.oserrors import in_words
 from atoll.domain.shapes import Handler
 from atoll.state import file
 from atoll.state.change import Change
@@ -129,7 +130,8 @@ class RemoteState(State):
             await self._catch_up()
             self._trouble = ""
         except (Upstream, TimeoutError, ApiError, msgspec.MsgspecError, sqlite3.Error, OSError) as error:
-            self._trouble = str(error) or "the place that holds the state does not answer"
+            words = in_words(error) if isinstance(error, OSError) else str(error)
+            self._trouble = words or "the place that holds the state does not answer"
             await asyncio.sleep(RETRY_S)
 
     async def _catch_up(self) -> None:

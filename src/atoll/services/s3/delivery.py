@@ -17,6 +17,7 @@ from atoll.domain.errors import ApiError, Upstream
 from atoll.domain.limits import KiB, MiB
 from atoll.domain.message import EMPTY, Body, Request, Response
 from atoll.domain.objects import Facts, Found, Key
+from atoll.domain.oserrors import in_words
 from atoll.domain.shapes import Handler, Store
 from atoll.rules import replica_form as form
 from atoll.rules.replication import BATCH, FailureReason, Rules, Step, copied_to, permanent
@@ -176,7 +177,7 @@ class Delivery:
         except (Upstream, TimeoutError) as error:
             return Trouble(f"{copy.region}: {str(error) or 'no answer in time'}", unreachable=True)
         except (ApiError, OSError) as error:  # our own disk while the bytes were read
-            return Trouble(str(error), unreachable=False)
+            return Trouble(in_words(error) if isinstance(error, OSError) else str(error), unreachable=False)
         return _judged(response, copy, only)
 
     def _request(self, name: str, copy: _Copy, body: Body, only: str) -> Request:

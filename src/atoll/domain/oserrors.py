@@ -6,6 +6,7 @@ Standard library only: the commands that must start fast import it.
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Mapping
 
 WORDS: Mapping[int, str] = {
@@ -22,7 +23,7 @@ WORDS: Mapping[int, str] = {
     errno.ENAMETOOLONG: "the path is too long",
     errno.EMFILE: "too many files are open; raise the limit with `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine",
-    errno.EADDRINUSE: "the port is in use",
+    errno.EADDRINUSE: "in use by another process",
     errno.EADDRNOTAVAIL: "the address is not one of this machine",
     errno.ECONNREFUSED: "the connection is refused: nothing listens there",
     errno.ECONNRESET: "the other side closed the connection",
@@ -31,11 +32,16 @@ WORDS: Mapping[int, str] = {
     errno.ENETUNREACH: "the network cannot be reached",
 }
 
+_NUMBER = re.compile(r"\[Errno -?\d+\] ")  # of several attempts, which asyncio lists in one text
+
 
 def reason(error: OSError) -> str:
     """The words alone. An OSError that was raised with a text of its own keeps it."""
+    if type(error).__module__ == "ssl":  # SSLError counts errors in a way of its own
+        words = getattr(error, "verify_message", "") or getattr(error, "reason", "") or error.strerror or "the handshake broke"
+        return str(words).replace("_", " ").lower()
     if error.errno is None:
-        return "no answer in time" if isinstance(error, TimeoutError) and not error.args else str(error) or type(error).__name__
+        return "no answer in time" if isinstance(error, TimeoutError) and not error.args else _NUMBER.sub("", str(error)) or type(error).__name__
     return WORDS.get(error.errno) or (error.strerror or str(error)).lower()
 
 
