@@ -223,20 +223,12 @@ class Front:
     # -- carrying
 
     async def _carry(self, region: str, request: Request, onward: Onward, target: str) -> Response:
-        headers = {
-            name: value for name, value in request.headers.items() if name not in HOP_HEADERS and name not in FRAMING
-        }
         try:
-            response = await self.peers[region](
-                Request(request.method, target, headers, _of_caller(request.body), arrived=request.arrived, onward=onward)
-            )
+            response = await self.peers[region](outgoing(request, onward, target))
         except Unreachable:
             self.routing.lost(region)  # the next request goes elsewhere; this one is not tried on another bucket
             raise
-        kept = {name: value for name, value in response.headers.items() if name.lower() not in HOP_HEADERS}
-        if request.method != "HEAD":
-            kept = {name: value for name, value in kept.items() if name.lower() not in FRAMING}
-        return Response(response.status, kept, response.body)
+        return incoming(request, response)
 
     # -- errors, log
 
@@ -267,6 +259,20 @@ class Front:
                 **log,
             }
         )
+
+
+def outgoing(request: Request, onward: Onward, target: str) -> Request:
+    """A client's request as it travels on to another process."""
+    headers = {name: value for name, value in request.headers.items() if name not in HOP_HEADERS and name not in FRAMING}
+    return Request(request.method, target, headers, _of_caller(request.body), arrived=request.arrived, onward=onward)
+
+
+def incoming(request: Request, response: Response) -> Response:
+    """What another process answered, as the client gets it."""
+    kept = {name: value for name, value in response.headers.items() if name.lower() not in HOP_HEADERS}
+    if request.method != "HEAD":
+        kept = {name: value for name, value in kept.items() if name.lower() not in FRAMING}
+    return Response(response.status, kept, response.body)
 
 
 def _of_caller(body: Body) -> Body:
