@@ -1,24 +1,26 @@
 """Which body files does another process of the region read? Record locks (fcntl(2)) on one file, a byte per body file.
 
 A reading process holds a shared lock on the byte at the body's id for as long as it streams it; the writer removes a body
-file only while it has the exclusive one. The kernel drops the locks of a process that dies. Closing any descriptor of the
-locked file would drop them too, so a process opens it once.
+file only while it has the exclusive one. The locks belong to the open file (F_OFD_SETLK, Linux), so the kernel drops them
+when a process dies, and two stores of one process see each other's.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 FILE: Final = "readers"
+_FLOCK: Final = struct.Struct("hhqqi4x")  # struct flock of 64-bit Linux: type, whence, start, length, pid
 
 
 class FileLocks:
-    """This process's view of the file."""
+    """One opening of the file."""
 
     def __init__(self, folder: Path) -> None:
         """Raises OSError."""
@@ -27,24 +29,27 @@ class FileLocks:
     def hold(self, ids: Iterable[int]) -> None:
         """Returns when the writer is removing none of them; whether they are still there is to be looked at afterwards."""
         for first, count in runs(ids):
-            fcntl.lockf(self._file, fcntl.LOCK_SH, count, first)
+            self._set(fcntl.F_OFD_SETLKW, fcntl.F_RDLCK, first, count)
 
     def release(self, ids: Iterable[int]) -> None:
         for first, count in runs(ids):
-            fcntl.lockf(self._file, fcntl.LOCK_UN, count, first)
+            self._set(fcntl.F_OFD_SETLK, fcntl.F_UNLCK, first, count)
 
     @contextmanager
-    def alone(self, id: int) -> Iterator[bool]:
+    def alone(self, blob: int) -> Iterator[bool]:
         """Is there no reader, and will there be none within this block?"""
         try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, id)
-        except (BlockingIOError, PermissionError):  # POSIX allows both
+            self._set(fcntl.F_OFD_SETLK, fcntl.F_WRLCK, blob, 1)
+        except BlockingIOError:
             yield False
             return
         try:
             yield True
         finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, id)
+            self.release((blob,))
+
+    def _set(self, how: int, kind: int, first: int, count: int) -> None:
+        fcntl.fcntl(self._file, how, _FLOCK.pack(kind, os.SEEK_SET, first, count, 0))
 
     def close(self) -> None:
         os.close(self._file)
