@@ -14,9 +14,9 @@ from atoll.domain.shapes import Handler
 from atoll.gateway.front import incoming, outgoing
 from atoll.gateway.record import RequestIds
 from atoll.gateway.region import HOST_ID
+from atoll.net.client import SAFE_METHODS
 from atoll.wire.codec import Codec
 
-SAFE = frozenset(("GET", "HEAD", "OPTIONS"))  # RFC 9110 section 9.2.1: S3 and S3 Control change nothing in these
 WRITER_WAIT_S = 5.0  # how long a request waits for a writer that is being started again
 RETRY_S = 0.02
 
@@ -30,7 +30,7 @@ class Workers:
         self._turn = itertools.cycle(range(len(workers)))
 
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
-        if request.method not in SAFE:
+        if request.method not in SAFE_METHODS:
             return self._workers[0](request)
         return self._around(request, next(self._turn))
 
@@ -58,7 +58,7 @@ class WritesElsewhere:
         self._ids = ids
 
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
-        return self._inner(request) if request.method in SAFE else self._handed_on(request)
+        return self._inner(request) if request.method in SAFE_METHODS else self._handed_on(request)
 
     async def _handed_on(self, request: Request) -> Response:
         onward = request.onward or Onward(request.peer, request.secure)

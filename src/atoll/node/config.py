@@ -165,7 +165,7 @@ def parse(text: str, source: str) -> World:
     if state and not any(place.name == state and place.kind == "region" for place in places):
         complaints.append(f"state = {state!r} is no region of this world")
     workers = table.get("workers", 1)
-    if not isinstance(workers, int) or not 1 <= workers <= WORKERS_MAX:
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= WORKERS_MAX:
         complaints.append(f"workers = {workers!r} is not a number of processes from 1 to {WORKERS_MAX}")
     same = _number(table, "same_place_rtt_ms", 0.3, complaints)
     jitter = _number(table, "jitter_ms", 1.0, complaints)
