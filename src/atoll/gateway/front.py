@@ -16,7 +16,7 @@ from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError, Incomplete, Unreachable, Upstream
 from atoll.domain.message import Body, Request, Response
 from atoll.domain.shapes import Handler
-from atoll.gateway.authenticate import Authenticate, Known
+from atoll.gateway.authenticate import Authenticate, Known, settled
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.payload import checked
 from atoll.gateway.record import Recorder, RequestIds
@@ -166,6 +166,7 @@ class Front:
             raise ApiError("NoSuchMultiRegionAccessPoint", f"There is no access point {alias} that serves requests.")
         arn = log["access_point"] = access_point_arn(point.account, alias)
         known = self._who(request, name)
+        request = settled(request, known)
         log["caller"] = known.caller.arn
         choice = self._choose(_upload_id(request.query), point, log)
         if known.presented is not None:

@@ -16,6 +16,9 @@ from atoll.services.s3.listed import groups, said
 from atoll.services.s3.reading import modified
 from atoll.services.s3.upload import Upload, all_uploads, find, part_of, parts_of
 
+MARKER_MAX = 2**31 - 1  # S3: "within integer range"
+MARKER_MAX_CHARS = len(str(MARKER_MAX))
+
 
 async def ListParts(
     here: Here,
@@ -56,7 +59,7 @@ async def ListParts(
 def part_marker(marker: int | str | None) -> int:
     """part-number-marker; an empty one is none. Raises InvalidArgument."""
     text = str(marker or 0)
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()) or len(text) > MARKER_MAX_CHARS or int(text) > MARKER_MAX:
         raise ApiError(
             "InvalidArgument",
             "Provided part-number-marker is not an integer or within integer range",
