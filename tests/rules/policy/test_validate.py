@@ -241,6 +241,13 @@ def test_a_principal_that_does_not_exist_is_malformed(who):
         put(text(good(Principal={"AWS": who})), known=lambda _: False)
 
 
+def test_a_principal_that_is_none_is_named_where_s3_and_iam_name_it():
+    assert refused(Principal={"AWS": "ann"}) == ("Invalid principal in policy", '"AWS" : "ann"')
+    with pytest.raises(ApiError) as caught:
+        check_trust_policy(text({**TRUST, "Principal": {"AWS": "ann"}}))
+    assert caught.value.message == 'Invalid principal in policy: "AWS" : "ann"'
+
+
 def test_star_and_services_need_not_exist():
     assert put(text(good(Principal={"AWS": "*", "Service": "s3.amazonaws.com"})), known=lambda _: False)
 

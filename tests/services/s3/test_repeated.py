@@ -284,6 +284,19 @@ async def test_two_replication_configurations_never_share_a_version(world: World
 
 
 @on_both_engines()
+async def test_a_public_policy_does_not_slip_past_a_block_that_comes_at_the_same_moment(world: World):
+    await world.bucket()
+    public = POLICY.replace("Deny", "Allow")
+    on = {"PublicAccessBlockConfiguration": {"BlockPublicPolicy": True}}
+    off = {"PublicAccessBlockConfiguration": {"BlockPublicPolicy": False}}
+    await world.do("PutPublicAccessBlock", Bucket="bkt", **off)
+    block, put = await at_once(
+        world.do("PutPublicAccessBlock", Bucket="bkt", **on), world.do("PutBucketPolicy", Bucket="bkt", Policy=public)
+    )
+    assert (codes([block]), put) == ({"done": 1}, "AccessDenied")
+
+
+@on_both_engines()
 async def test_tags_that_five_delete_at_once_are_gone_for_each(world: World):
     await world.bucket()
     await world.put("k", Tagging="a=1")

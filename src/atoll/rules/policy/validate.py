@@ -270,7 +270,14 @@ def _check_entry(form: str, text: str, kind: Kind, known: Callable[[str], bool])
         case _:
             sound = text != ""
     if not sound:
-        raise malformed(kind, f"Principal {text!r} is not valid.")
+        raise _invalid_principal(kind, f'"{form}" : "{text}"')
+
+
+def _invalid_principal(kind: Kind, entry: str) -> ApiError:
+    """S3 has the entry in an element of its own, IAM in the message."""
+    if kind == "resource":
+        return malformed(kind, "Invalid principal in policy", detail=entry)
+    return malformed(kind, f"Invalid principal in policy: {entry}")
 
 
 def public_refused() -> ApiError:
