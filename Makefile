@@ -7,17 +7,11 @@ BENCH := $(VENV)/.bench-$(shell sha256sum bench.lock | cut -c1-16)
 # The clients under test must meet this world's CA and proxy only, whatever the shell has set.
 CLEAN := env -u AWS_CA_BUNDLE -u REQUESTS_CA_BUNDLE -u SSL_CERT_FILE -u NODE_EXTRA_CA_CERTS -u HTTPS_PROXY -u HTTP_PROXY
 
-.PHONY: setup demo test soak lint types house unit clients bench-setup bench coverage lock clean
+.PHONY: setup demo test soak lint types house unit clients bench-setup bench coverage reference lock clean
 
 setup: $(STAMP)
 $(STAMP):
-	@command -v $(PYTHON) >/dev/null || { echo "python3 is missing: apt-get install make git python3-venv curl"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "the venv module is missing: apt-get install python3-venv"; exit 1; }
-	@echo "installing what the lock file names (once, about a minute)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@$(BIN)/python tools/link_node.py
-	@cd tests/clients/node && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
+	@sh tools/setup.sh $(PYTHON) $(VENV)
 	@rm -f $(VENV)/.setup-*; touch $@
 
 demo: setup          ## the main job: four regions, one endpoint, the table of the published experiment
@@ -46,6 +40,9 @@ bench: bench-setup
 
 coverage: setup      ## write docs/COVERAGE.md anew
 	$(BIN)/python -m atoll.node.coverage > docs/COVERAGE.md
+
+reference: setup     ## write docs/CLI.md anew
+	$(BIN)/python -m atoll.cli.reference > docs/CLI.md
 
 clean:
 	rm -rf $(VENV) tests/clients/node/node_modules

@@ -1,12 +1,82 @@
 """The public testing module, used as an outsider would."""
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 
 import pytest
 
+from atoll import testing
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
+from atoll.node.environment import NoSuchPlace
 from atoll.testing import FakeClock, Faulty, MemoryStore, memory_region
+
+RUN = {
+    "account": "123456789012", "access_key_id": "AKIAEXAMPLE", "secret_access_key": "secret", "regions": {"us-east-1": {}},
+    "places": [{"name": "us-east-1", "port": 4566, "region": "us-east-1"}, {"name": "london", "port": 4567, "region": "us-east-1"}],
+}  # fmt: skip
+
+
+def loaded(statement):
+    """What an import brings, beyond pytest."""
+    program = f"import sys, pytest; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30).stdout.split()
+
+
+def test_the_plugin_costs_a_run_that_does_not_use_it_nothing():
+    assert loaded("import atoll.testing.plugin") == ["atoll", "atoll.testing", "atoll.testing.plugin"]
+
+
+def test_a_public_name_is_loaded_when_it_is_used():
+    assert "atoll.testing.memory" in loaded("from atoll.testing import FakeClock")
+    assert "atoll.gateway.region" not in loaded("from atoll.testing import AtollWorld")
+
+
+def test_every_public_name_is_there_and_no_other():
+    assert all(getattr(testing, name).__name__ == name for name in testing.__all__)
+    with pytest.raises(AttributeError, match="no attribute Fake"):
+        _ = testing.Fake
+
+
+def test_a_client_without_boto3_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(RuntimeError, match="pip install boto3"):
+        testing.AtollWorld(tmp_path).client("s3")
+
+
+def test_a_client_stands_in_its_place_whatever_the_shell_has_set(tmp_path, monkeypatch):
+    """boto3 reads its surroundings once, when the client is made; afterwards they are as they were."""
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    for name, value in {"AWS_PROFILE": "work", "AWS_ENDPOINT_URL_S3": "http://elsewhere", "NO_PROXY": "*", "AWS_REGION": "x"}.items():
+        monkeypatch.setenv(name, value)
+    world = testing.AtollWorld(tmp_path)
+    assert (world.places, world.regions, world.account) == (("us-east-1", "london"), ("us-east-1",), "123456789012")
+    client = world.client("s3", "london")
+    assert (client.meta.region_name, client.meta.endpoint_url) == ("us-east-1", "https://s3.amazonaws.com")
+    assert client._endpoint.http_session._proxy_config.proxy_url_for("https://s3.us-east-1.amazonaws.com/") == "http://127.0.0.1:4567"
+    assert client._endpoint.http_session._verify == str(tmp_path / "ca.pem")
+    assert os.environ["AWS_PROFILE"] == "work"
+    assert world.client("s3", "london", region_name="eu-central-1").meta.region_name == "eu-central-1"
+
+
+def test_a_place_that_there_is_not_is_answered_with_those_that_are(tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    with pytest.raises(NoSuchPlace, match="there are: us-east-1, london"):
+        testing.AtollWorld(tmp_path).client("s3", "paris")
+
+
+def test_a_folder_without_a_world_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="there is no world in"):
+        testing.AtollWorld(tmp_path)
+
+
+def test_a_command_that_fails_says_why(tmp_path):
+    with pytest.raises(RuntimeError, match=r"atoll up --detach --world .*none.toml: .*there is no such file"), testing.atoll_world(tmp_path / "w", tmp_path / "none.toml"):
+        pass
 
 
 async def text(response):

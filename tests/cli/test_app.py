@@ -49,13 +49,13 @@ def test_a_light_verb_ends_as_it_would_without_typer(tmp_path, verb):
 def test_the_help_of_a_light_verb_is_its_own_and_not_typers(verb):
     done = CliRunner().invoke(app, [verb, "--help"])
     assert done.exit_code == 0
-    assert done.stdout.startswith(f"usage: atoll {verb}")
+    assert done.stdout.startswith(f"Usage: atoll {verb}")
 
 
 def test_an_option_that_a_light_verb_does_not_have_reaches_it_and_is_refused_by_it():
     done = CliRunner().invoke(app, ["status", "--fast"])
     assert done.exit_code == 2
-    assert "atoll status: error: unrecognized arguments: --fast" in done.stderr
+    assert done.stderr == "atoll: no such option: --fast; see `atoll status -h`\n"
 
 
 def test_the_version_is_a_number(shell):
@@ -81,6 +81,34 @@ def test_a_refusal_is_explained(world):
     assert "NoSuchBucket" in told.stdout
     events = json.loads(world("explain", asked, "--json").stdout)
     assert events[-1]["operation"] == "GetObject"
+
+
+def test_the_last_request_is_explained_at_once_with_the_region_that_answered(world):
+    code = "import boto3\nboto3.client('s3').list_buckets()"
+    for key in ("one", "two"):
+        put = f"import boto3\ntry:\n boto3.client('s3').get_object(Bucket='nobodys', Key='{key}')\nexcept Exception: pass"
+        assert world("exec", "--from", "london", "--mode", "endpoint", "--", "python", "-c", put).returncode == 0
+        told = world("explain", "--last").stdout
+        assert re.match(r"entry: GET from london -> 404 in [\d.]+ ms, answered by us-east-1\nus-east-1: GetObject -> 404 in [\d.]+ ms, entered at london\n", told)
+        assert f"  key: {key}\n" in told
+    assert world("exec", "--", "python", "-c", code).returncode == 0
+    assert world("explain", "--last").stdout.startswith("us-east-1: ListBuckets -> 200 in ")
+    assert json.loads(world("explain", "--last", "--json").stdout)[0]["operation"] == "ListBuckets"
+
+
+def test_one_request_is_named_or_the_last_one(world):
+    for arguments in ((), ("--last", "F00")):
+        done = world("explain", *arguments)
+        assert (done.returncode, "name one request, or say --last" in done.stderr) == (2, True)
+
+
+def test_where_nobody_asked_there_is_no_last_request(shell):
+    done = shell("explain", "--last")
+    assert (done.returncode, "no client has asked for anything yet" in done.stderr) == (127, True)
+
+
+def test_the_world_in_force_can_be_printed_for_programs(world):
+    assert list(json.loads(world("config", "show", "--json").stdout)["places"]) == ["us-east-1", "london"]
 
 
 def test_a_request_that_nobody_made_cannot_be_explained(world):

@@ -68,6 +68,31 @@ def test_nonsense_is_refused(run, arguments):
     assert run("cost", *arguments).exit_code == 2
 
 
+@pytest.mark.parametrize("key", ["foo", "put_per_1000", "put_per_1000.us-eest-1", "PUT_PER_1000.us-west-2", "xfer_gb.us-west-2", ""])
+def test_a_price_that_nothing_reads_is_refused_with_those_that_are_read(run, key):
+    told = run("cost", "--price", f"{key}=1")
+    assert told.exit_code == 64
+    assert f"--price {key}: there is no such price; there are: " in told.stderr
+    assert all(known in told.stderr for known in ("put_per_1000.ap-northeast-1", "storage_gb_month.us-east-1", "xfer_gb", "route_gb"))
+
+
+def test_a_price_of_a_region_that_is_copied_to_is_known(run):
+    prices = ("--price", "put_per_1000.sa-east-1=0.01", "--price", "storage_gb_month.sa-east-1=0.04")
+    assert run("cost", *prices).exit_code == 64
+    assert json.loads(run("cost", "--to", "sa-east-1", *prices, "--json").stdout)["terms"]["replication_put"] == 0.36
+
+
+@pytest.mark.parametrize(("counters", "key"), [
+    ({"copied": {}, "mrap_bytes": 1, "mrap_byte": 2}, "mrap_byte"),
+    ({"copied": {"us-west-2": {"puts": 1, "bytes_sent": 1, "bytes_kept": 1, "gets": 1}}, "mrap_bytes": 1}, "gets"),
+])  # fmt: skip
+def test_a_counter_that_nothing_reads_is_refused(run, tmp_path, counters, key):
+    (tmp_path / "c.json").write_text(json.dumps(counters))
+    told = run("cost", "--counters", str(tmp_path / "c.json"))
+    assert told.exit_code == 64
+    assert f"{key} is no counter; there are: " in told.stderr
+
+
 @pytest.mark.parametrize("content", [None, "{}", "not json"])
 def test_a_counters_file_that_is_none_is_refused(run, tmp_path, content):
     file = tmp_path / "counters.json"

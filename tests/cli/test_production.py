@@ -37,7 +37,7 @@ def test_without_a_world_file_nothing_is_done(run, tmp_path, verb):
 
 def test_a_place_that_is_not_in_the_world_gets_no_bundle(run, tmp_path):
     done = run("node-key", "paris", "--home", str(tmp_path))
-    assert (done.exit_code, "paris is no place" in done.stderr) == (78, True)
+    assert (done.exit_code, "paris is no place" in done.stderr) == (64, True)
 
 
 def test_a_place_without_a_bundle_is_not_served(run, tmp_path):

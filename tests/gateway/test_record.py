@@ -1,7 +1,7 @@
 import json
 
 from atoll.gateway import record
-from atoll.gateway.record import Recorder, RequestIds, find
+from atoll.gateway.record import Recorder, RequestIds, find, last
 
 
 def lines(path):
@@ -76,6 +76,31 @@ def test_all_events_of_a_request_are_found_in_the_order_of_their_time(tmp_path):
 def test_a_line_that_a_crash_cut_short_hides_no_other(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b'{"process":"p","time":1,"request_id":"R1"}\n{"process":"p","time":2,"request_id":"R1","stat')
     assert [event["time"] for event in find(tmp_path, "R1")] == [1]
+
+
+def test_the_last_request_is_the_newest_that_a_client_made(tmp_path):
+    region, entry = Recorder(tmp_path / "region.jsonl", "region"), Recorder(tmp_path / "entry.jsonl", "entry")
+    assert last(tmp_path) is None
+    region.event({"time": 1.0, "event": "request", "request_id": "R1"})
+    region.event({"time": 4.0, "event": "request", "request_id": "R2", "place": "london", "entry_request_id": "E1"})
+    region.event({"time": 5.0, "event": "copied", "request_id": "R3"})
+    region.flush()
+    assert last(tmp_path)["request_id"] == "R1"
+    entry.event({"time": 3.0, "event": "entry", "request_id": "E1", "place": "london"})
+    entry.flush()
+    assert last(tmp_path)["request_id"] == "E1"
+    region.event({"time": 6.0, "event": "request", "request_id": "R4"})
+    region.flush()
+    assert last(tmp_path)["request_id"] == "R4"
+
+
+def test_the_last_request_is_found_at_the_end_of_a_long_log(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "TAIL_BYTES", 200)
+    log = Recorder(tmp_path / "entry.jsonl", "entry")
+    for number in range(100):
+        log.event({"time": float(number), "event": "entry", "request_id": f"E{number}"})
+    log.flush()
+    assert last(tmp_path)["request_id"] == "E99"
 
 
 def test_request_ids_are_sixteen_hex_digits_and_differ_between_processes():

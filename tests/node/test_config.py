@@ -40,6 +40,33 @@ def test_all_faults_of_a_world_file_are_reported_together():
     assert all(word in text for word in ("w.toml", "speed", "'fast'", "'town'", "between", "jitter_ms", "at least one place"))
 
 
+@pytest.mark.parametrize(("more", "complaint"), [
+    ("speed = 3\n", "speed is no setting of a world; there are: compat, jitter_ms, "),
+    ('[places.london]\nkind = "city"\nat = [0, 0]\ncolour = "red"\n', "place london: colour is no setting of a place; there are: address, at, kind, node"),
+    ('links = [{ between = ["a", "b"], rtt_ms = 1, loss = 2 }]\n', "link: loss is no setting of a link; there are: between, rtt_ms, source"),
+    ("links = 3\n", "links = 3, expected a list"),
+])  # fmt: skip
+def test_a_key_that_nothing_reads_is_refused_with_those_that_are_read(more, complaint):
+    region = '[places.us-east-1]\nkind = "region"\nat = [0, 0]\n'
+    with pytest.raises(WorldError) as caught:
+        parse(region + more if more.startswith("[") else more + region, "w.toml")
+    assert any(text.startswith(complaint) for text in caught.value.complaints)
+    assert len(caught.value.complaints) == 1
+
+
+def test_a_place_that_is_no_table_is_refused():
+    with pytest.raises(WorldError, match=r"places.london = 3, expected a table"):
+        parse("[places]\nlondon = 3\n", "w.toml")
+
+
+@pytest.mark.parametrize(("content", "complaint"), [(b"\xff", "not UTF-8"), (None, "no such file")])
+def test_a_world_file_that_cannot_be_read_is_refused_in_words(tmp_path, content, complaint):
+    if content is not None:
+        (tmp_path / "w.toml").write_bytes(content)
+    with pytest.raises(WorldError, match=complaint):
+        load(tmp_path / "w.toml")
+
+
 def test_a_file_that_is_not_toml_is_refused_with_its_line():
     with pytest.raises(WorldError, match="line 1"):
         parse("= 3", "w.toml")

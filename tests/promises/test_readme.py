@@ -30,5 +30,10 @@ def test_the_tutorial_does_what_it_says(tmp_path):
         subprocess.run([sys.executable, "-m", "atoll", "down"], cwd=ROOT, env=environment, check=False, capture_output=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("hello from Virginia") == 3
+    answers = re.findall(r"^entry: GET from ap-northeast-1 -> 200 in [\d.]+ ms, answered by ([\w-]+) ", done.stdout, re.MULTILINE)
+    assert answers == ["ap-northeast-1", "us-east-1", "ap-northeast-1", "us-east-1"]  # nearest; dialled away; back; lost
+    views = re.findall(r"^  candidates: .*'ap-northeast-1:[\d.]+ms:([\w:]+)'", done.stdout, re.MULTILINE)
+    assert views == ["active", "passive", "active:down"]
+    assert len(re.findall(r"^[\w-]+: GetObject -> 200 in [\d.]+ ms, entered at ap-northeast-1$", done.stdout, re.MULTILINE)) == 3
     assert "0 broken invariants" in done.stdout
     assert done.stdout.endswith("The world is down.\n")

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from atoll import __version__
 from atoll.cli import inspect, lab, light, production, world
+from atoll.cli.exits import OK
+from atoll.cli.style import App, examples
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_show_locals=False,
+app = App(
     help="S3 regions, replication and one global endpoint on your own machines; an unmodified AWS SDK or CLI is the client.",
-    epilog="Begin with:  atoll up --detach   then   atoll exec --from ap-northeast-1 -- aws s3 ls",
+    epilog=examples("atoll up --detach", "atoll exec --from ap-northeast-1 -- aws s3 ls", "atoll explain --last"),
 )
 
 PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"atoll {__version__}")
+        raise typer.Exit(OK)
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    """Options before the verb."""
 
 
 def _light(verb: str, what: str) -> None:
@@ -26,16 +40,16 @@ def _light(verb: str, what: str) -> None:
         raise typer.Exit(light.main(verb, context.args))
 
 
-_light("exec", "Run a command as if it stood in a place: [dim]atoll exec --from london -- aws s3 ls[/dim]")
-_light("env", 'Print the variables for this shell: [dim]eval "$(atoll env --from eu-central-1)"[/dim]')
-_light("status", "Say which places answer: [dim]atoll status --json[/dim]")
+_light("exec", "Run a command as if it stood in a place.")
+_light("env", "Print the variables that let a shell stand in a place.")
+_light("status", "Say which places answer.")
 world.register(app)
 production.register(app)
 inspect.register(app)
 app.add_typer(lab.app, name="lab")
 
 
-@app.command()
+@app.command(epilog=examples("atoll version"))
 def version() -> None:
-    """Print the version."""
+    """Print the version alone."""
     typer.echo(__version__)

@@ -4,34 +4,47 @@ from __future__ import annotations
 
 import json
 import os
+import time
+import tomllib
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from atoll.cli.light import FAILED, NOT_FOUND, OK, say
+from atoll.cli.exits import FAILED, NOT_FOUND, OK, USAGE, say
+from atoll.cli.style import App, examples
 from atoll.cli.world import HomeOption
-from atoll.node.config import builtin_text
+from atoll.node import config
 from atoll.node.home import Home
 
-config_app = typer.Typer(no_args_is_help=True, help="The world file.")
+UPSTREAM_WAIT_S = 2.0  # for the line of the region behind a request that an entry has logged
+
+config_app = App(help="The world file.", epilog=examples("atoll config show > mine.toml", "atoll up --world mine.toml"))
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example:  atoll check --json")(check)
-    app.command(epilog="Example:  atoll explain 5F0A33C200000017")(explain)
-    config_app.command("show", epilog="Example:  atoll config show > mine.toml")(show)
+    app.command(epilog=examples("atoll check", "atoll check --json"))(check)
+    app.command(
+        short_help="Say who answered a request, and why.",
+        epilog=examples("atoll explain 5F0A33C200000017", "atoll explain --last"),
+    )(explain)
+    config_app.command("show", epilog=examples("atoll config show > mine.toml"))(show)
     app.add_typer(config_app, name="config")
 
 
 def check(
-    data: Annotated[Path | None, typer.Option("--data", help="One store's folder (default: every store of the world).")] = None,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    data: Annotated[Path | None, typer.Option("--data", metavar="FOLDER", help="One store's folder (default: every store of the world).")] = None,
+    as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """Walk every store and name each broken invariant. A running world may be checked."""
     from atoll.store.disk.check import check as walk
 
+    if data is not None and not data.is_dir():
+        say(f"there is no store in {data}")
+        raise typer.Exit(NOT_FOUND)
     where = Home.at(os.environ, home)
     folders = [data] if data is not None else sorted(path for path in where.stores.glob("*") if path.is_dir())
     if not folders:
@@ -49,16 +62,19 @@ def check(
 
 
 def explain(
-    request_id: Annotated[str, typer.Argument(help="x-amz-request-id of an answer.")],
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    request_id: Annotated[str | None, typer.Argument(metavar="REQUEST_ID", help="x-amz-request-id of an answer.")] = None,
+    last: Annotated[bool, typer.Option("--last", help="The newest request that a client made.")] = False,
+    as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Say what happened to a request: who asked, which region answered, and which policy statement decided."""
-    from atoll.gateway.record import find
-
-    events = list(find(Home.at(os.environ, home).logs, request_id))
+    """Say what happened to a request: who asked, which region answered and why, and which policy statement decided."""
+    if last == (request_id is not None):
+        raise typer.BadParameter("name one request, or say --last", param_hint="REQUEST_ID")
+    where = Home.at(os.environ, home)
+    events = _last(where) if request_id is None else _events(where, request_id)
     if not events:
-        say(f"no log line mentions {request_id}; is it a request of this world ({Home.at(os.environ, home).root})?")
+        what = f"no log line mentions {request_id}; is it a request of this world" if request_id else "no client has asked for anything yet"
+        say(f"{what} ({where.root})")
         raise typer.Exit(NOT_FOUND)
     if as_json:
         typer.echo(json.dumps(events, indent=1))
@@ -67,13 +83,45 @@ def explain(
         typer.echo(_worded(event))
 
 
+def _events(home: Home, request_id: str) -> list[dict[str, Any]]:
+    """What was logged of a request, as it went: the entry that took it first, although it ended last."""
+    from atoll.gateway.record import find
+
+    return sorted(find(home.logs, request_id), key=lambda event: event.get("event") != "entry")
+
+
+def _last(home: Home) -> list[dict[str, Any]]:
+    """The newest request, once every process has written what it knows of it."""
+    from atoll.gateway.record import FLUSH_S, last
+
+    time.sleep(2 * FLUSH_S)
+    _have_entry_flush(home)
+    event = last(home.logs)
+    if event is None:
+        return []
+    end = time.monotonic() + UPSTREAM_WAIT_S
+    while (upstream := event.get("upstream_request_id")) and not _events(home, upstream) and time.monotonic() < end:
+        time.sleep(FLUSH_S)
+    return _events(home, event["request_id"])
+
+
+def _have_entry_flush(home: Home) -> None:
+    """The entry writes its log before it answers for its health. A world that is down has written everything."""
+    from http.client import HTTPConnection, HTTPException
+
+    from atoll.gateway.observe import HEALTH
+
+    for place in (home.read_run() or {}).get("places", [])[:1]:
+        with closing(HTTPConnection("127.0.0.1", place["port"], timeout=UPSTREAM_WAIT_S)) as connection, suppress(OSError, HTTPException):
+            connection.request("GET", HEALTH)
+            connection.getresponse().read()
+
+
 def _worded(event: dict[str, Any]) -> str:
-    where = event.get("place") or event.get("region", "")
-    head = f"{event['process']}: {event['event']} {event.get('operation', event.get('method', ''))} -> {event.get('status', '')}"
-    lines = [f"{head} in {event.get('ms', 0)} ms ({where})"]
+    lines = [f"{event['process']}: {_head(event)}"]
     lines += [
         f"  {name}: {event[name]}"
-        for name in ("caller", "bucket", "key", "access_point", "region", "reason", "candidates", "error", "message")
+        for name in ("caller", "bucket", "key", "access_point", "candidates", "error", "message")
         if event.get(name)
     ]
     lines += [
@@ -83,7 +131,21 @@ def _worded(event: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def show() -> None:
+def _head(event: dict[str, Any]) -> str:
+    if event["event"] != "entry":
+        came = f", entered at {event['place']}" if event.get("place") else ""
+        return f"{event.get('operation') or event['event']} -> {event.get('status', '')} in {event.get('ms', 0)} ms{came}"
+    answered = f"answered by {event['region']}" if event.get("upstream_request_id") else "answered here"
+    why = f" ({event['reason']})" if event.get("reason") else ""
+    return f"{event['method']} from {event['place']} -> {event['status']} in {event.get('ms', 0)} ms, {answered}{why}"
+
+
+def show(as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Print the world file in force, or the built-in one to start from."""
-    home = Home.at(os.environ)
-    typer.echo(home.world.read_text(encoding="utf-8") if home.world.exists() else builtin_text(), nl=False)
+    where = Home.at(os.environ, home)
+    try:
+        text = config.read(where.world) if where.world.exists() else config.builtin_text()
+    except config.WorldError as error:
+        say(str(error))
+        raise typer.Exit(USAGE) from error
+    typer.echo(json.dumps(tomllib.loads(text), indent=1) + "\n" if as_json else text, nl=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -12,29 +13,33 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from atoll.cli.light import FAILED, USAGE, say
+from atoll.cli.exits import FAILED, INTERRUPTED, USAGE, say
+from atoll.cli.style import App, examples
 from atoll.lab import cost as cost_report
+from atoll.node.oserrors import in_words
 from atoll.rules import money
 
-app = typer.Typer(no_args_is_help=True, help="Measure a world of its own, and reckon what it would cost on AWS.")
+app = App(
+    help="Measure a world of its own, and reckon what it would cost on AWS.",
+    epilog=examples("atoll lab mrap --quick", "atoll lab cost"),
+)
 
 FILES, ROUNDS, OVERWRITES = 200, 8, 5  # as published
 QUICK_FILES, QUICK_ROUNDS, QUICK_OVERWRITES = 40, 2, 2
-INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 
-JsonOption = Annotated[Path | None, typer.Option("--json", metavar="F", help="Write the result here, samples beside it.")]
+JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the result here, samples beside it.")]
 
 
-@app.command(epilog="Example:  atoll lab mrap --quick --html report.html")
+@app.command(epilog=examples("atoll lab mrap --quick --html report.html"))
 def mrap(
-    profile: Annotated[str, typer.Option(help="native: as fast as we are; aws: as slow as AWS was measured.")] = "native",
+    profile: Annotated[str, typer.Option(metavar="native|aws", help="native: as fast as we are; aws: as slow as AWS was measured.")] = "native",
     files: Annotated[int | None, typer.Option(min=1, max=10_000, help=f"Objects (default {FILES}).")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, max=1000, help=f"Reads of each (default {ROUNDS}).")] = None,
     overwrites: Annotated[int | None, typer.Option(min=0, max=100, help=f"Propagation runs (default {OVERWRITES}).")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="40 files, 2 rounds, 2 overwrites.")] = False,
     seed: Annotated[int, typer.Option(help="Of the files and of the drawn service times.")] = 1,
     json_file: JsonOption = None,
-    html: Annotated[Path | None, typer.Option(metavar="F", help="Write a report that opens without a network.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report that opens without a network.")] = None,
 ) -> None:
     """Read gzip JSON files from four regions, through the access point and from a single bucket in Virginia.
 
@@ -78,27 +83,34 @@ def _regions(given: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(region.strip() for text in given for region in text.split(",") if region.strip()))
 
 
-def _prices(given: list[str]) -> dict[str, money.Price]:
-    prices = dict(money.PRICES)
+def _prices(given: list[str], regions: Iterable[str]) -> dict[str, money.Price]:
+    prices, known = dict(money.PRICES), money.price_keys(regions)
     for text in given:
         key, equals, usd = text.partition("=")
         if not equals:
             raise typer.BadParameter(f"{text!r} is not KEY=USD, such as put_per_1000.us-east-1=0.005", param_hint="--price")
+        if key not in known:
+            say(f"--price {key}: there is no such price; there are: {', '.join(sorted(known))}")
+            raise typer.Exit(USAGE)
         prices[key] = money.Price(_number("--price", usd), "given", "--price")
     return prices
 
 
-@app.command(epilog="Example:  atoll lab cost --files 5000 --bytes 20000 --overwrites 2 --to eu-central-1")
+@app.command(epilog=examples(
+        "atoll lab cost --files 5000 --bytes 20000 --overwrites 2 --to eu-central-1",
+        "atoll lab cost --price put_per_1000.eu-central-1=0.0054 --json",
+    )
+)
 def cost(
     files: Annotated[int | None, typer.Option(min=0, help="Objects.")] = None,
     size: Annotated[int | None, typer.Option("--bytes", min=0, help="Size of each.")] = None,
-    overwrites: Annotated[str | None, typer.Option(help="Of each file, a day.")] = None,
-    reads: Annotated[str | None, typer.Option(help="Through the access point, a day.")] = None,
+    overwrites: Annotated[str | None, typer.Option(metavar="N", help="Of each file, a day.")] = None,
+    reads: Annotated[str | None, typer.Option(metavar="N", help="Through the access point, a day.")] = None,
     days: Annotated[int | None, typer.Option(min=0, help="Days (default: a month of 30).")] = None,
     to: Annotated[list[str] | None, typer.Option(metavar="REGION", help="A region copied to; repeat it or use commas.")] = None,
     keep_days: Annotated[int, typer.Option(min=0, help="How long old versions stay.")] = 0,
     price: Annotated[list[str] | None, typer.Option(metavar="KEY=USD", help="Your own price; wins over the quoted one.")] = None,
-    counters: Annotated[Path | None, typer.Option(metavar="F", help="Reckon what a lab run counted: its JSON file.")] = None,
+    counters: Annotated[Path | None, typer.Option(metavar="FILE", help="Reckon what a lab run counted: its JSON file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Reckon what replication and an access point add to a month's bill over a single bucket.
@@ -118,18 +130,22 @@ def cost(
     if counters is not None and changed:
         raise typer.BadParameter("counters say it all; leave the plan's options away", param_hint="--counters")
     try:
-        prices = _prices(price or [])
         if counters is not None:
             counted = cost_report.read_counters(counters)
+            prices = _prices(price or [], counted.copied)
             _tell(money.of_counters(counted, prices), cost_report.counter_inputs(counted), as_json=as_json, published=False)
         else:
             plan = replace(money.PUBLISHED, **changed)
+            prices = _prices(price or [], (plan.source, *plan.to))
             beside = plan == money.PUBLISHED
             _tell(money.of_plan(plan, prices), cost_report.plan_inputs(plan), as_json=as_json, published=beside)
     except money.MissingPrice as error:
         say(f"{error}; give it with --price {error.key}=USD")
         raise typer.Exit(USAGE) from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        say(in_words(error))
+        raise typer.Exit(USAGE) from error
+    except ValueError as error:
         say(str(error))
         raise typer.Exit(USAGE) from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -10,24 +9,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from atoll.cli.arguments import Parser
+from atoll.cli.exits import FAILED, INTERRUPTED, NOT_FOUND, OK, UNAVAILABLE, USAGE, say
 from atoll.node.environment import NoSuchPlace, Setting, place_of, setting
 from atoll.node.home import Home
+from atoll.node.oserrors import in_words
 from atoll.node.supervisor import NotRunning, ask
-
-# Exit codes (sysexits.h where it has one)
-OK, FAILED, USAGE, NOT_FOUND, UNAVAILABLE = 0, 1, 64, 127, 69
-
-
-def say(text: str) -> None:
-    sys.stderr.write(f"atoll: {text}\n")
-
-
-def _parser(verb: str, what: str, examples: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"atoll {verb}", description=what, epilog=f"examples:\n{examples}", formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--home", help="the world's folder (default: $ATOLL_HOME, else ~/.atoll)")
-    return parser
 
 
 def _run_of(home: Home) -> dict[str, Any]:
@@ -45,19 +32,16 @@ def _setting(home: Home, place: str | None, mode: str = "proxy", *, node: bool =
 
 def run_in_place(arguments: Sequence[str]) -> int:
     """`atoll exec`: becomes the command, so that streams and exit status are its own."""
-    parser = _parser(
+    parser = Parser(
         "exec",
-        "Run a command as if it stood in a place: its AWS calls enter the world there.",
-        "  atoll exec --from ap-northeast-1 -- aws s3 ls\n  atoll exec --from london --node -- node app.mjs",
+        "Run a command as if it stood in a place: its AWS calls enter the world there. The exit code is the command's.",
+        ("atoll exec --from ap-northeast-1 -- aws s3 ls", "atoll exec --from london --node -- node app.mjs"),
+        rest="-- COMMAND ...",
     )
-    parser.add_argument("--from", dest="place", metavar="PLACE", help="where the command stands (default: the world's first place)")
-    parser.add_argument("--mode", choices=("proxy", "endpoint"), default="proxy", help="how it gets in (default: proxy)")
-    parser.add_argument("--node", action="store_true", help="also set NODE_OPTIONS for the AWS SDK for JavaScript")
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="-- COMMAND ...")
-    given = parser.parse_args(arguments)
-    command = given.command[1:] if given.command[:1] == ["--"] else given.command
-    if not command:
-        parser.error("a command is missing: atoll exec --from PLACE -- COMMAND ...")
+    parser.add_argument("--from", dest="place", metavar="PLACE", help="Where the command stands (default: the world's first place).")
+    parser.add_argument("--mode", choices=("proxy", "endpoint"), default="proxy", help="How it gets in (default: proxy).")
+    parser.add_argument("--node", action="store_true", help="Also set NODE_OPTIONS for the AWS SDK for JavaScript.")
+    given, command = parser.read_with_command(arguments)
     environment = _setting(Home.at(os.environ, given.home), given.place, given.mode, node=given.node).onto(os.environ)
     environment["ATOLL_PLACE"] = given.place or ""
     program = shutil.which(command[0], path=environment.get("PATH"))
@@ -70,16 +54,16 @@ def run_in_place(arguments: Sequence[str]) -> int:
 
 def env(arguments: Sequence[str]) -> int:
     """`atoll env`: the same settings, printed."""
-    parser = _parser(
+    parser = Parser(
         "env",
         "Print the variables that let clients in this shell enter the world at a place, its key pair among them.",
-        '  eval "$(atoll env --from eu-central-1)"\n  atoll env --mode endpoint --json',
+        ('eval "$(atoll env --from eu-central-1)"', "atoll env --mode endpoint --json"),
     )
-    parser.add_argument("--from", dest="place", metavar="PLACE")
-    parser.add_argument("--mode", choices=("proxy", "endpoint"), default="proxy")
-    parser.add_argument("--node", action="store_true", help="also set NODE_OPTIONS for the AWS SDK for JavaScript")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(arguments)
+    parser.add_argument("--from", dest="place", metavar="PLACE", help="Where the shell stands (default: the world's first place).")
+    parser.add_argument("--mode", choices=("proxy", "endpoint"), default="proxy", help="How clients get in (default: proxy).")
+    parser.add_argument("--node", action="store_true", help="Also set NODE_OPTIONS for the AWS SDK for JavaScript.")
+    parser.add_argument("--json", action="store_true", help="Print JSON.")
+    given = parser.read(arguments)
     found = _setting(Home.at(os.environ, given.home), given.place, given.mode, node=given.node)
     text = json.dumps(dict(found.values), indent=1) if given.json else found.as_shell()
     sys.stdout.write(text + "\n")
@@ -88,11 +72,9 @@ def env(arguments: Sequence[str]) -> int:
 
 def status(arguments: Sequence[str]) -> int:
     """`atoll status`: what runs."""
-    parser = _parser(
-        "status", "Say which places of the world answer, and through which process.", "  atoll status\n  atoll status --json"
-    )
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(arguments)
+    parser = Parser("status", "Say which places of the world answer, and through which process.", ("atoll status", "atoll status --json"))
+    parser.add_argument("--json", action="store_true", help="Print JSON.")
+    given = parser.read(arguments)
     home = Home.at(os.environ, given.home)
     _run_of(home)
     try:
@@ -126,5 +108,10 @@ def main(verb: str, arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return OK
+    except OSError as error:
+        say(in_words(error))
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 

@@ -8,25 +8,32 @@ from typing import Annotated
 
 import typer
 
-from atoll.cli.light import FAILED, OK, USAGE, say
+from atoll.cli.exits import CONFIG, FAILED, OK, USAGE, say
+from atoll.cli.style import examples
 from atoll.cli.world import HomeOption
 from atoll.node import config
 from atoll.node.home import Home
-
-CONFIG = 78  # sysexits.h EX_CONFIG: something is missing or wrong in what the operator must provide
+from atoll.node.oserrors import in_words
 
 WorldOption = Annotated[Path | None, typer.Option("--world", help="The world file (default: the one in the folder).")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("node-key", epilog="Example:  atoll node-key eu-central-1 --world world.toml --home /srv/atoll")(node_key)
-    app.command(epilog="Example:  atoll serve --place eu-central-1 --world world.toml --data /srv/atoll")(serve)
+    app.command(
+        "node-key",
+        short_help="Make the keys with which a machine may join.",
+        epilog=examples("atoll node-key eu-central-1 --world world.toml --home /srv/atoll"),
+    )(node_key)
+    app.command(
+        short_help="Run one place of a world that spans machines.",
+        epilog=examples("atoll serve --place eu-central-1 --world world.toml --data /srv/atoll"),
+    )(serve)
 
 
 def node_key(
-    place: Annotated[str, typer.Argument(help="The place that the bundle is for.")],
+    place: Annotated[str, typer.Argument(metavar="PLACE", help="The place that the bundle is for.")],
     world: WorldOption = None,
-    out: Annotated[Path | None, typer.Option("--out", help="The bundle's folder (default: nodes/PLACE in the world's).")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FOLDER", help="The bundle's folder (default: nodes/PLACE in the world's).")] = None,
     home: HomeOption = None,
 ) -> None:
     """Make the bundle of keys and certificates with which a place may join. Run it where the world's CA is, then copy the
@@ -35,8 +42,11 @@ def node_key(
 
     where = Home.at(os.environ, home)
     try:
-        made = bundle.make(where, _world(where, world), place, out)
-    except (config.WorldError, OSError) as error:
+        chosen = _world(where, world)
+        if place not in chosen.by_name:
+            raise config.WorldError("", [f"{place} is no place of this world; there are: {', '.join(chosen.by_name)}"])
+        made = bundle.make(where, chosen, place, out)
+    except config.WorldError as error:
         say(str(error))
         raise typer.Exit(USAGE) from error
     except (bundle.BundleError, RuntimeError) as error:
@@ -46,14 +56,14 @@ def node_key(
 
 
 def serve(
-    place: Annotated[str, typer.Option("--place", help="Which place of the world this machine is.")],
-    data: Annotated[Path, typer.Option("--data", help="Where this place keeps its objects, its copy of the state, and its logs.")],
+    place: Annotated[str, typer.Option("--place", metavar="PLACE", help="Which place of the world this machine is.")],
+    data: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="Where this place keeps its objects, its copy of the state, and its logs.")],
     world: WorldOption = None,
     bundle_folder: Annotated[
-        Path | None, typer.Option("--bundle", help="What node-key made for this place (default: DATA/node, DATA/nodes/PLACE).")
+        Path | None, typer.Option("--bundle", metavar="FOLDER", help="What node-key made for this place (default: DATA/node, DATA/nodes/PLACE).")
     ] = None,
     bind: Annotated[
-        str | None, typer.Option("--bind", help="Listen on this address, e.g. 0.0.0.0 (default: what the world file says).")
+        str | None, typer.Option("--bind", metavar="ADDRESS", help="Listen on this address, e.g. 0.0.0.0 (default: what the world file says).")
     ] = None,
 ) -> None:
     """Run one place of a world that spans machines, region and entry in one process, until SIGTERM."""
@@ -63,7 +73,7 @@ def serve(
     home = Home(data.expanduser().absolute())
     try:
         plan = production.plan(home, _world(home, world), place, folder=bundle_folder, bind=bind)
-    except (config.WorldError, OSError) as error:
+    except config.WorldError as error:
         say(str(error))
         raise typer.Exit(USAGE) from error
     except bundle.BundleError as error:
@@ -72,7 +82,7 @@ def serve(
     try:
         production.run_place(plan, typer.echo)
     except (production.CannotStart, OSError) as error:
-        say(str(error))
+        say(in_words(error) if isinstance(error, OSError) else str(error))
         raise typer.Exit(FAILED) from error
     raise typer.Exit(OK)
 

@@ -17,32 +17,40 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from atoll.cli.light import FAILED, OK, UNAVAILABLE, USAGE, say
+from atoll.cli.exits import FAILED, OK, UNAVAILABLE, USAGE, say
+from atoll.cli.style import examples
 from atoll.node import config
 from atoll.node.environment import NoSuchPlace, place_of
 from atoll.node.home import Home, write_whole
+from atoll.node.oserrors import in_words
 from atoll.node.supervisor import NotRunning, ask
 
 READY_TIMEOUT_S = 30.0
 
-HomeOption = Annotated[str | None, typer.Option("--home", help="The world's folder (default: $ATOLL_HOME, else ~/.atoll).")]
-PlaceOption = Annotated[str | None, typer.Option("--place", help="Only this place's process.")]
+HomeOption = Annotated[str | None, typer.Option("--home", metavar="FOLDER", help="The world's folder (default: $ATOLL_HOME, else ~/.atoll).")]
+PlaceOption = Annotated[str | None, typer.Option("--place", metavar="PLACE", help="Only this place's process.")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example:  atoll up --detach --profile aws")(up)
-    app.command(epilog="Example:  atoll down --place eu-central-1")(down)
-    app.command(epilog="Example:  ssh -o ProxyCommand='atoll connect --from london %h %p' host")(connect)
+    app.command(
+        short_help="Start a world, or one place of it.",
+        epilog=examples("atoll up --detach --profile aws", "atoll up --detach --place eu-central-1"),
+    )(up)
+    app.command(epilog=examples("atoll down", "atoll down --place eu-central-1"))(down)
+    app.command(
+        short_help="Tunnel standard input and output over a link.",
+        epilog=examples("ssh -o ProxyCommand='atoll connect --from london %h %p' host"),
+    )(connect)
 
 
 def up(
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return when every listener answers.")] = False,
     place: PlaceOption = None,
     world: Annotated[Path | None, typer.Option("--world", help="A world file (default: the built-in world).")] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Keep objects here instead of in the world's folder.")] = None,
-    port: Annotated[int | None, typer.Option("--port", help="Insist on this first port (default: 4566 or a free block).")] = None,
-    profile: Annotated[str | None, typer.Option(help="native: as fast as we are; aws: as slow as AWS was measured.")] = None,
-    compat: Annotated[str | None, typer.Option(help="lenient or strict.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", metavar="FOLDER", help="Keep objects here instead of in the world's folder.")] = None,
+    port: Annotated[int | None, typer.Option("--port", metavar="PORT", help="Insist on this first port (default: 4566 or a free block).")] = None,
+    profile: Annotated[str | None, typer.Option(metavar="native|aws", help="As fast as we are, or as slow as AWS was measured.")] = None,
+    compat: Annotated[str | None, typer.Option(metavar="lenient|strict", help="Take what AWS's clients can do without, or refuse it as AWS does.")] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, max=config.WORKERS_MAX, metavar="N", help="Processes of each region: one writes, all read (default: 1).")] = None,
     home: HomeOption = None,
 ) -> None:
@@ -52,7 +60,7 @@ def up(
         raise typer.Exit(_steer(where, {"do": "start", "place": place}, f"{place} answers"))
     try:
         chosen = _world(where, world, profile, compat, workers)
-    except (config.WorldError, OSError) as error:
+    except config.WorldError as error:
         say(str(error))
         raise typer.Exit(USAGE) from error
     where.make()
@@ -63,18 +71,16 @@ def up(
 
 def _world(home: Home, given: Path | None, profile: str | None, compat: str | None, workers: int | None) -> config.World:
     """The file that was given, else the one this home was started with, else the built-in world."""
-    text = given.read_text(encoding="utf-8") if given else None
-    if text is None and home.world.exists():
-        text = home.world.read_text(encoding="utf-8")
-    source = str(given or home.world)
-    world = config.parse(text, source) if text is not None else config.load(None)
+    source = given or home.world
+    text = config.read(source) if given or home.world.exists() else None
+    world = config.parse(text, str(source)) if text is not None else config.load(None)
     complaints = []
     if profile not in (None, "native", "aws"):
         complaints.append(f"--profile {profile}: expected native or aws")
     if compat not in (None, "lenient", "strict"):
         complaints.append(f"--compat {compat}: expected lenient or strict")
     if complaints:
-        raise config.WorldError("atoll up", complaints)
+        raise config.WorldError("", complaints)
     if given is not None and text is not None:
         home.make()
         write_whole(home.world, text.encode())
@@ -163,13 +169,17 @@ def _supervise(home: Home, world: config.World, port: int | None, on_ready: Any,
             node_world.supervise(plan, root, ready)
     except (ports.PortTaken, RuntimeError, OSError) as error:
         if tell is None:
-            say(str(error))
+            say(_worded(error))
         else:
-            tell(f"failed\n{error}")
+            tell(f"failed\n{_worded(error)}")
         return FAILED
     finally:
         os.close(held)
     return OK
+
+
+def _worded(error: Exception) -> str:
+    return in_words(error) if isinstance(error, OSError) else str(error)
 
 
 def _already(home: Home) -> int:
@@ -231,20 +241,26 @@ def _steer(home: Home, request: dict[str, str], done: str) -> int:
 
 
 def connect(
-    host: Annotated[str, typer.Argument(help="Where to.")],
-    port: Annotated[int, typer.Argument(help="Which port there.")],
-    place: Annotated[str | None, typer.Option("--from", help="The place to stand in.")] = None,
+    host: Annotated[str, typer.Argument(metavar="HOST", help="Where to.")],
+    port: Annotated[int, typer.Argument(metavar="PORT", help="Which port there.")],
+    place: Annotated[str | None, typer.Option("--from", metavar="PLACE", help="The place to stand in.")] = None,
     home: HomeOption = None,
 ) -> None:
     """Join standard input and output to a connection over the emulated link, as ssh's ProxyCommand wants it."""
     run = Home.at(os.environ, home).read_run()
     try:
         if run is None:
-            raise NotRunning("no world was ever started here; `atoll up --detach`")
+            raise NotRunning("no world was ever started here; start one with `atoll up --detach`")
         row = place_of(run, place) if place else run["places"][0]
         with socket.create_connection(("127.0.0.1", row["port"]), timeout=10) as connection:
             raise typer.Exit(_pipe(connection, host, port))
-    except (NotRunning, NoSuchPlace, OSError) as error:
+    except NoSuchPlace as error:
+        say(str(error))
+        raise typer.Exit(USAGE) from error
+    except OSError as error:
+        say(f"the entry of the world in {run['home'] if run else ''} does not answer: {in_words(error)}; start it with `atoll up`")
+        raise typer.Exit(UNAVAILABLE) from error
+    except NotRunning as error:
         say(str(error))
         raise typer.Exit(UNAVAILABLE) from error
 

@@ -197,7 +197,7 @@ class Front:
     def _choose(self, upload: str, point: Point, log: dict[str, Any]) -> Choice:
         """The nearest healthy active copy; parts of an upload follow the region that the upload id names (lenient)."""
         candidates = self.routing.candidates(point)
-        log["candidates"] = [f"{c.region}:{c.rtt_ms:.1f}ms:{'active' if c.active else 'passive'}" for c in candidates]
+        log["candidates"] = [f"{c.region}:{c.rtt_ms:.1f}ms:{'active' if c.active else 'passive'}{'' if c.healthy else ':down'}" for c in candidates]
         pinned = region_of_upload(upload) if upload and self.compat == "lenient" else None
         if pinned is not None and pinned in point.members:
             choice = Choice(pinned, point.members[pinned], "the upload began there")

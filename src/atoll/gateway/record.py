@@ -15,6 +15,7 @@ import msgspec
 
 LINES_MAX = 10_000  # gathered lines; beyond that they are written at once
 LOG_MAX_BYTES = 64 * 1024 * 1024  # then the file becomes NAME.1 and a new one begins
+TAIL_BYTES = 1024 * 1024  # of each log, in which the newest request is looked for
 FLUSH_S = 0.2  # the node flushes this often
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
@@ -104,6 +105,23 @@ def find(logs: Path, request_id: str) -> Iterator[dict[str, Any]]:
         (event for event in found if request_id in (event.get("request_id"), event.get("entry_request_id"))),
         key=lambda event: float(event.get("time", 0)),
     )
+
+
+def last(logs: Path) -> dict[str, Any] | None:
+    """The newest request that a client made: what an entry took, or what came to a region under its own name."""
+    found = [event for path in logs.glob("*.jsonl") for event in map(_decoded, _tail(path)) if event is not None and _of_client(event)]
+    return max(found, key=lambda event: float(event.get("time", 0)), default=None)
+
+
+def _of_client(event: Mapping[str, Any]) -> bool:
+    """Not what another process of the world asked a region: that has the place it came from."""
+    return event.get("event") == "entry" or (event.get("event") == "request" and not event.get("place"))
+
+
+def _tail(path: Path) -> list[bytes]:
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+        return file.read().splitlines()
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:

@@ -41,9 +41,15 @@ def counter_inputs(counters: Counters) -> Json:
 
 def read_counters(path: Path) -> Counters:
     """From a lab run's JSON (its "counters") or from a file that is the counters alone. Raises ValueError, OSError."""
-    told = json.loads(path.read_text(encoding="utf-8"))
-    told = told.get("counters", told)
     try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+    try:
+        told = told.get("counters", told)
+        _refuse_unknown(path, told, {"copied", "mrap_bytes"})
+        for row in told["copied"].values():
+            _refuse_unknown(path, row, {"puts", "bytes_sent", "bytes_kept"})
         copied = {
             str(region): Copied(int(row["puts"]), int(row["bytes_sent"]), int(row["bytes_kept"]))
             for region, row in told["copied"].items()
@@ -51,6 +57,12 @@ def read_counters(path: Path) -> Counters:
         return Counters(copied, int(told["mrap_bytes"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} has no counters of a lab run ({error!r})") from error
+
+
+def _refuse_unknown(path: Path, table: Json, known: set[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise ValueError(f"{path}: {key} is no counter; there are: {', '.join(sorted(known))}")
 
 
 def exact(amount: Decimal) -> str:

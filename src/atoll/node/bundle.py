@@ -19,6 +19,7 @@ from cryptography import x509
 from atoll.net.certificates import Authority, Identity, authority_under, load_ca, node_authority, node_certificate
 from atoll.node.config import Place, World
 from atoll.node.home import Home, write_whole
+from atoll.node.oserrors import reason
 from atoll.node.world import prepare
 
 NODE_SUFFIX = ".node.atoll.internal"  # names of nodes; no authority of a node may vouch for one
@@ -87,7 +88,7 @@ def _read(path: Path, place: str) -> bytes:
             raise BundleError(f"{path} can be read by others; chmod 600 it, or make it anew if they should not have seen it")
         return path.read_bytes()
     except OSError as error:
-        raise BundleError(f"{path} cannot be read ({error.strerror}); {_advice(place)}") from error
+        raise BundleError(f"{path} cannot be read ({reason(error)}); {_advice(place)}") from error
 
 
 def _identity(path: Path, text: bytes) -> Identity:

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
+from atoll.node.oserrors import reason
 from atoll.rules.distance import Distance, Point, distance
 
 Profile = Literal["native", "aws"]
@@ -21,15 +22,17 @@ PORT_MAX = 65535
 WORKERS_MAX = 64  # processes of one region
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,30}")
 _KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links", "state", "workers"}
+_PLACE_KEYS = {"kind", "at", "address", "node"}
+_LINK_KEYS = {"between", "rtt_ms", "source"}
 _LISTENER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([A-Za-z0-9.-]+)):([1-9]\d{0,4})")
 
 
 class WorldError(Exception):
-    """The world file is wrong. `complaints` has every fault found, each with what to do."""
+    """The world file is wrong. `complaints` has every fault found, each with what to do; `source` is the file, or "" for options."""
 
     def __init__(self, source: str, complaints: list[str]) -> None:
         self.complaints = complaints
-        super().__init__("\n".join(f"{source}: {text}" for text in complaints))
+        super().__init__("\n".join(f"{source}: {text}" if source else text for text in complaints))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,10 @@ def _places(table: object, complaints: list[str]) -> Iterator[Place]:
         complaints.append("there are no [places.NAME] tables")
         return
     for name, row in table.items():
+        if not isinstance(row, dict):
+            complaints.append(f"places.{name} = {row!r}, expected a table [places.{name}]")
+            continue
+        complaints.extend(_unknown(row, _PLACE_KEYS, "place", f"place {name}: "))
         kind, point = row.get("kind"), _point(row.get("at"))
         address, node = (_listener(name, row, key, complaints) for key in ("address", "node"))
         if not _NAME.fullmatch(name):
@@ -138,8 +145,19 @@ def _places(table: object, complaints: list[str]) -> Iterator[Place]:
             yield Place(name, kind, point, address, node)
 
 
+def _unknown(table: Mapping[str, object], known: set[str], of: str, where: str = "") -> Iterator[str]:
+    for key in table:
+        if key not in known:
+            yield f"{where}{key} is no setting of a {of}; there are: {', '.join(sorted(known))}"
+
+
 def _links(rows: object, complaints: list[str]) -> Iterator[tuple[frozenset[str], Distance]]:
-    for row in rows if isinstance(rows, list) else []:
+    if not isinstance(rows, list):
+        complaints.append(f"links = {rows!r}, expected a list")
+        return
+    for row in rows:
+        if isinstance(row, dict):
+            complaints.extend(_unknown(row, _LINK_KEYS, "link", "link: "))
         match row:
             case {"between": [str(a), str(b)], "rtt_ms": int() | float() as rtt, **rest} if a != b and rtt >= 0:
                 yield frozenset((a, b)), Distance(float(rtt), str(rest.get("source", "world file")))
@@ -153,7 +171,7 @@ def parse(text: str, source: str) -> World:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise WorldError(source, [str(error)]) from error
-    complaints = [f"{key} is no setting of a world" for key in table if key not in _KEYS]
+    complaints = list(_unknown(table, _KEYS, "world"))
     places = tuple(_places(table.get("places"), complaints))
     links = dict(_links(table.get("links", []), complaints))
     if not any(place.kind == "region" for place in places):
@@ -179,7 +197,17 @@ def builtin_text() -> str:
 
 
 def load(path: Path | None) -> World:
-    """The world in a file, or the built-in one. Raises WorldError, OSError."""
+    """The world in a file, or the built-in one. Raises WorldError."""
     if path is None:
         return parse(builtin_text(), "built-in world")
-    return parse(path.read_text(encoding="utf-8"), str(path))
+    return parse(read(path), str(path))
+
+
+def read(path: Path) -> str:
+    """The text of a world file. Raises WorldError for a file that cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise WorldError(str(path), [reason(error)]) from error
+    except UnicodeDecodeError as error:
+        raise WorldError(str(path), ["it is not UTF-8 text"]) from error

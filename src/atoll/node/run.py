@@ -341,7 +341,13 @@ async def _open_place(
     stack.push_async_callback(gate.close)
     health = {"process": "entry", "kind": "entry", "place": place, "ready": True, "pid": os.getpid()}
     bug = _bug(shared.record, shared.clock)  # type: ignore[arg-type]
-    server = Http1Server(UpToDate(Observed(gate.front, shared.metrics, lambda: health), shared.state.catch_up), clock=shared.clock, limits=limits, on_bug=bug)
+
+    def told() -> dict[str, Any]:
+        shared.record.flush()  # who asks for the entry's health may then read what it logged: `atoll explain --last`
+        return health
+
+    observed = Observed(gate.front, shared.metrics, told)
+    server = Http1Server(UpToDate(observed, shared.state.catch_up), clock=shared.clock, limits=limits, on_bug=bug)
     refusing = Http1Server(gate.refusal(), clock=shared.clock, limits=limits, on_bug=bug)
     server.connect = gate.connector(server, refusing)
     await stack.enter_async_context(refusing)

@@ -36,6 +36,7 @@ from atoll.node.config import Listener, Place, World, WorldError
 from atoll.node.descriptors import limits_of
 from atoll.node.gate import Gate, Near
 from atoll.node.home import Home, write_whole
+from atoll.node.oserrors import reason
 from atoll.node.returns import Returns
 from atoll.node.world import AlreadyUp, lock
 from atoll.services.iam.making import create_world
@@ -84,7 +85,7 @@ def plan(home: Home, world: World, place: str, *, folder: Path | None = None, bi
     """Raises WorldError for a world that cannot span machines, BundleError when the place has no bundle to show."""
     complaints = list(_complaints(world, place))
     if complaints:
-        raise WorldError("atoll serve", complaints)
+        raise WorldError("", complaints)
     found = load(folder or _bundle_folder(home, place), place, now=time.time())
     return Plan(home, world, world.by_name[place], found, bind or "")
 
@@ -355,4 +356,4 @@ def _bound(the_plan: Plan, listener: Listener | None) -> socket.socket:
     try:
         return bound(the_plan.bind or listener.host, listener.port)
     except OSError as error:
-        raise CannotStart(f"{the_plan.bind or listener.host}:{listener.port} cannot be listened on: {error.strerror or error}") from error
+        raise CannotStart(f"{the_plan.bind or listener.host}:{listener.port} cannot be listened on: {reason(error)}") from error

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from atoll.node.oserrors import in_words
+
 # A process's body: called in the child with the file descriptor on which it writes one byte when its listeners answer.
 Start = Callable[[int], None]
 ChildState = Literal["starting", "ready", "stopping", "stopped", "restarting"]
@@ -363,7 +365,7 @@ def ask(socket_path: str, request: Mapping[str, Any], timeout_s: float = 40.0) -
             while piece := connection.recv(65536):
                 received += piece
         except OSError as error:
-            raise NotRunning(str(error)) from error
+            raise NotRunning(in_words(error)) from error
     if not received:
         raise NotRunning("the supervisor left without an answer")
     return dict(json.loads(received))

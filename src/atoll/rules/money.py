@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -57,6 +57,11 @@ PRICES: Mapping[str, Price] = {
     "xfer_gb": Price(Decimal("0.02"), *_MRAP),
     "route_gb": Price(Decimal("0.0033"), *_MRAP),
 }
+
+
+def price_keys(regions: Iterable[str]) -> frozenset[str]:
+    """Every key that a price may have where `regions` are copied from and to. A key beyond them would be without effect."""
+    return frozenset(PRICES) | {f"{price}.{region}" for price in ("put_per_1000", "storage_gb_month") for region in regions}
 
 
 @dataclass(frozen=True, slots=True)

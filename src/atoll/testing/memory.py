@@ -1,12 +1,4 @@
-"""What do tests of code around Atoll stand on? A clock that a test moves, a region in memory, and a store that fails on command.
-
-    async with memory_region() as region:
-        await region.ask("PUT", "/bucket")
-        assert (await region.ask("GET", "/bucket/missing")).status == 404
-
-This module is public: what it exports stays. Engines are held to `tests/contracts/store.py`, which ships with the sources and
-not with the package.
-"""
+"""A clock that a test moves, and a region in memory whose store may fail on command."""
 
 from __future__ import annotations
 
