@@ -13,6 +13,7 @@ from atoll.domain.call import Answer, Call
 from atoll.domain.caller import Caller, Onward
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Body, Request
+from atoll.domain.shapes import Store
 from atoll.rules import hashing
 from atoll.rules.bodysum import stated
 from atoll.services.s3.control import OPERATIONS
@@ -47,11 +48,16 @@ class World:
     """One region of a world; `region()` gives another one that shares the control state."""
 
     def __init__(
-        self, region: str = "us-east-1", state: State | None = None, compat: str = "strict", clock: Ticks | None = None
+        self,
+        region: str = "us-east-1",
+        state: State | None = None,
+        compat: str = "strict",
+        clock: Ticks | None = None,
+        store: Store | None = None,
     ) -> None:
         self.clock = clock or Ticks(1_800_000_000.25)
         self.state = state or State.memory()
-        self.store = MemoryStore(region, lambda: int(self.clock.seconds * 1000))
+        self.store: Store = store or MemoryStore(region, lambda: int(self.clock.seconds * 1000))
         self.denied: set[str] = set()
         self.attached: set[str] = set()
         self.dice = count(1)

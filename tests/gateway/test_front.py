@@ -227,6 +227,31 @@ def test_a_signed_read_goes_to_the_nearest_copy_with_the_callers_name(tokyo):
     assert (vouched.access_point, vouched.access_point_account) == (f"arn:aws:s3::{ACCOUNT}:accesspoint/{ALIAS}", ACCOUNT)
 
 
+@pytest.mark.parametrize("how", ["v4", "v4a"])
+@pytest.mark.parametrize("meant", ["/a%2Bb?prefix=a%2Bb", "/a%20b?prefix=a%20b", "/a%20b?prefix=a%2Bb"])
+@pytest.mark.parametrize(("host", "before"), [(POINT_HOST, ""), (PATH_HOST, f"/{ALIAS}")])
+def test_a_raw_plus_travels_on_as_what_was_signed(tokyo, how, meant, host, before):
+    """The region believes the envelope and sees no signature, so what it is given must leave no doubt."""
+    place = tokyo()
+    request = signed(Request("GET", before + meant, {"host": host}), ADA, how, now=NOW, region="ap-northeast-1")
+    raw = Request("GET", before + "/a+b?prefix=a+b", request.headers)
+    assert asyncio.run(place.front(raw)).status == 200
+    (asked,) = place.regions["ap-northeast-1"].asked
+    assert asked.target == meant
+
+
+def test_a_raw_plus_for_a_region_is_carried_as_it_came_for_the_region_to_verify(tokyo):
+    place = tokyo()
+    assert place.ask("GET", "/demo-us/a+b?prefix=a+b", "127.0.0.1", how="v4", region="us-east-1").status == 200
+    (asked,) = place.regions["us-east-1"].asked
+    assert asked.target == "/demo-us/a+b?prefix=a+b"
+
+
+def test_a_strict_access_point_reads_a_plus_in_a_path_as_aws_does(tokyo):
+    place = tokyo(compat="strict")
+    assert asyncio.run(code(place.ask("GET", "/a+b", POINT_HOST))) == (403, "SignatureDoesNotMatch")
+
+
 def test_the_log_says_who_was_chosen_from_whom_and_why(tokyo):
     place = tokyo(point=Point(dials={**dict.fromkeys(MEMBERS, 100), "ap-northeast-1": 0}))
     place.ask("GET", "/k", POINT_HOST)

@@ -1,5 +1,7 @@
+import msgspec
+
 from atoll.gateway import metrics
-from atoll.gateway.metrics import Metrics
+from atoll.gateway.metrics import Counters, Metrics
 
 
 def page(told):
@@ -28,6 +30,21 @@ def test_times_fall_into_cumulative_buckets():
     assert (bucket("0.0005"), bucket("0.025"), bucket("0.05"), bucket("10.0"), bucket("+Inf")) == ("1.0", "1.0", "2.0", "2.0", "3.0")
     assert found['atoll_request_seconds_count{operation="PutObject",process="p",service="s3"}'] == "3.0"
     assert float(found['atoll_request_seconds_sum{operation="PutObject",process="p",service="s3"}']) == 99.0304
+
+
+def test_the_processes_of_a_region_add_up_to_one():
+    own, other = Metrics("us-east-1"), Metrics("us-east-1")
+    for counted, status in ((own, 200), (other, 200), (other, 404)):
+        counted.request("s3", "GetObject", status, 0.25, size_out=10)
+    other.gauges(lambda: [("atoll_pending", "Pending.", {"bucket": "b"}, 3.0)])
+    carried = msgspec.json.decode(msgspec.json.encode(other.counters()), type=Counters)
+    found = page(own.with_others([carried]))
+    assert found['atoll_requests_total{operation="GetObject",process="us-east-1",service="s3",status="200"}'] == "2.0"
+    assert found['atoll_requests_total{operation="GetObject",process="us-east-1",service="s3",status="404"}'] == "1.0"
+    assert found['atoll_request_seconds_sum{operation="GetObject",process="us-east-1",service="s3"}'] == "0.75"
+    assert found['atoll_bytes_total{direction="out",process="us-east-1"}'] == "30.0"
+    assert found['atoll_pending{bucket="b",process="us-east-1"}'] == "3.0"
+    assert page(own)['atoll_bytes_total{direction="out",process="us-east-1"}'] == "10.0"
 
 
 def test_times_are_told_over_all_statuses():

@@ -47,6 +47,14 @@ def test_a_client_that_writes_envelope_headers_itself_is_overruled_by_the_sender
     assert far.believed[0].onward == ONWARD
 
 
+def test_an_envelope_for_one_process_of_a_region_is_refused_by_the_others():
+    clock = Ticks(1000.0)
+    far = Far(clock)
+    far._handler = Believing(far._answer, key=KEY, clock=clock, refused=far.reasons.append, audience="2")
+    request = Request("GET", "/b/k", {"host": "h"}, onward=ONWARD)
+    assert [asyncio.run(Peer(far, key=KEY, clock=clock, audience=to)(request)).status < 300 for to in ("", "1", "2")] == [False, False, True]
+
+
 def test_a_forged_envelope_is_refused_and_nobody_inside_hears_of_it():
     clock = Ticks(1000.0)
     far = Far(clock)

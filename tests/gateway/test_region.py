@@ -1,6 +1,10 @@
 import base64
 import hashlib
+import json
+import re
 from dataclasses import replace
+from datetime import UTC, datetime
+from urllib.parse import quote
 
 import pytest
 
@@ -10,16 +14,23 @@ from atoll.domain.message import Body, Request
 from atoll.domain.objects import Facts, Key, Stamp
 from atoll.gateway.authorize import Permit
 from atoll.gateway.pace import PaceSettings, PathPace
-from atoll.rules import presign, replica_form
+from atoll.rules import canonical, presign, replica_form, sigv4
 from atoll.rules.sigv4 import Credentials
+from atoll.services.iam.control import OPERATIONS as IAM
 from atoll.services.iam.records import USERS
 from atoll.services.s3.records import BUCKETS, BucketRecord
-from gateway.gate import PLAIN, between, code, guard, statement, text
+from atoll.wire.codec import codec
+from gateway.gate import PLAIN, between, code, guard, signed, statement, text
 from s3world import slowly
 
 ACCOUNT = "111122223333"
 POINT = f"arn:aws:s3::{ACCOUNT}:accesspoint/mabc.mrap"
 ROOT = Caller("root", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root")
+FORM_SAMPLES = {
+    "UserName": "ada", "RoleName": "r", "PolicyName": "p", "PolicyArn": "arn:aws:iam::aws:policy/AdministratorAccess", "PolicyDocument": "%7B%7D",
+    "AssumeRolePolicyDocument": "%7B%7D", "AccessKeyId": "AKIAXXXXXXXXXXXXXXXX", "Status": "Inactive", "VersionId": "v1",
+    "PermissionsBoundary": "arn:aws:iam::aws:policy/AdministratorAccess",
+}  # fmt: skip
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
@@ -535,5 +546,154 @@ def test_one_request_makes_one_line_of_log_however_often_it_is_judged(story):
         before = len(gate.events())
         await gate.ask("GET", "/bkt/none")
         assert len(gate.events()) == before + 1
+
+    story(told)
+
+
+# -- a raw plus, and the date (docs/decisions/0012)
+
+
+def signed_as(gate, meant, raw, *, method="GET", host=PLAIN, service="s3", by=None, body=b""):
+    """A request for `raw` with the signature of `meant`."""
+    length = {"content-length": str(len(body))} if body else {}
+    request = signed(Request(method, meant, {"host": host, **length}, Body.of(body)), by or gate.root, now=gate.clock.now(), service=service)
+    return Request(method, raw, request.headers, request.body)
+
+
+async def keys(gate, request):
+    response = await gate.gateway(request)
+    assert response.status == 200
+    return re.findall("<Key>(.*?)</Key>", await text(response))
+
+
+@pytest.mark.parametrize("host", [PLAIN, "s3.us-east-1.amazonaws.com", "bkt.s3.us-east-1.amazonaws.com", "bkt.localhost:4566"])
+def test_a_list_with_a_plus_in_its_prefix_finds_what_was_signed(story, host):
+    async def told(gate):
+        await gate.ask("PUT", "/bkt")
+        for key in ("a%2Bb", "a%20b"):
+            await gate.ask("PUT", f"/bkt/{key}", b"x")
+        path = "/" if host.startswith("bkt.") else "/bkt"
+        for meant, found in (("a%2Bb", "a+b"), ("a%20b", "a b")):
+            for more in ("?prefix=", "?list-type=2&prefix=", "?versions&prefix="):
+                assert await keys(gate, signed_as(gate, f"{path}{more}{meant}", f"{path}{more}a+b", host=host)) == [found]
+                assert await keys(gate, signed_as(gate, f"{path}{more}{meant}", f"{path}{more}{meant}", host=host)) == [found]
+            made = presign.presign(Request("GET", f"{path}?prefix={meant}", {"host": host}), gate.root, region="us-east-1", now=gate.clock.now(), expires_s=60)
+            assert await keys(gate, Request("GET", made.replace(f"prefix={meant}", "prefix=a+b"), {"host": host})) == [found]
+
+    story(told)
+
+
+def test_what_a_plus_was_signed_as_decides_also_whether_it_is_allowed(story):
+    async def told(gate):
+        await gate.ask("PUT", "/bkt")
+        ada = await gate.user("ada", {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": "*", "Condition": {"StringEquals": {"s3:prefix": "a b"}}})
+        assert (await gate.gateway(signed_as(gate, "/bkt?prefix=a%20b", "/bkt?prefix=a+b", by=ada))).status == 200
+        assert (await gate.gateway(signed_as(gate, "/bkt?prefix=a%2Bb", "/bkt?prefix=a+b", by=ada))).status == 403
+
+    story(told)
+
+
+@pytest.mark.parametrize("compat", ["lenient", "strict"])
+@pytest.mark.parametrize(("host", "path"), [(PLAIN, "/bkt/"), ("bkt.s3.us-east-1.amazonaws.com", "/")])
+def test_a_plus_in_a_path_is_a_blank_and_in_a_lenient_world_what_was_signed(story, compat, host, path):
+    async def told(gate):
+        await gate.ask("PUT", "/bkt")
+        gate.laws.buckets["bkt"] = guard(statement("Allow", "s3:GetObject", "arn:aws:s3:::bkt/*"))
+        assert (await gate.gateway(signed_as(gate, f"{path}a%20%20b", f"{path}a++b", method="PUT", host=host, body=b"blanks"))).status == 200
+        plus = await gate.gateway(signed_as(gate, f"{path}a%2B%2Bb", f"{path}a++b", method="PUT", host=host, body=b"pluses"))
+        assert plus.status == (200 if compat == "lenient" else 403)
+        assert await keys(gate, signed_as(gate, "/bkt", "/bkt")) == (["a  b", "a++b"] if compat == "lenient" else ["a  b"])
+        assert await text(await gate.gateway(Request("GET", f"{path}a++b", {"host": host}))) == "blanks"
+
+    story(told, compat=compat)
+
+
+def test_a_plus_that_nobody_signed_is_a_blank(story):
+    async def told(gate):
+        await gate.ask("PUT", "/bkt")
+        gate.laws.buckets["bkt"] = guard(statement("Allow", "s3:ListBucket", "arn:aws:s3:::bkt"))
+        await gate.ask("PUT", "/bkt/a%20b", b"x")
+        assert await keys(gate, Request("GET", "/bkt?prefix=a+b", {"host": PLAIN})) == ["a b"]
+
+    story(told)
+
+
+@pytest.mark.parametrize(("meant", "name"), [("a%2Bb", "a+b"), ("a%20b", "a b")])
+def test_a_plus_in_the_query_of_iam_is_executed_as_it_was_signed(story, meant, name):
+    async def told(gate):
+        assert (await gate.query("Action=CreateUser&Version=2010-05-08&UserName=a%2Bb")).status == 200
+        query = "/?Action=GetUser&Version=2010-05-08&UserName="
+        answer = await gate.gateway(signed_as(gate, query + meant, query + "a+b", service="iam"))
+        assert answer.status == (200 if name == "a+b" else 404)
+        assert (await gate.query("Action=GetUser&Version=2010-05-08&UserName=a+b")).status == 404  # a form, whose bytes are signed: a blank
+
+    story(told)
+
+
+@pytest.mark.parametrize("service", ["s3", "iam"])
+@pytest.mark.parametrize("form", ["Mon, %d %b %Y %H:%M:%S GMT", "%Y%m%dT%H%M%SZ"])
+def test_a_signed_date_header_dates_a_request(story, form, service):
+    async def told(gate):
+        moment = datetime.fromtimestamp(gate.clock.now(), UTC)
+        stamp, digest = f"{moment:%Y%m%dT%H%M%SZ}", hashlib.sha256(b"").hexdigest()
+        headers = {"date": moment.strftime(form), "host": PLAIN, "x-amz-content-sha256": digest}
+        target = "/" if service == "s3" else "/?Action=ListUsers&Version=2010-05-08"
+        names, scope = ";".join(headers), f"{stamp[:8]}/us-east-1/{service}/aws4_request"
+        query = canonical.canonical_query(target.partition("?")[2])
+        asked = canonical.canonical_request("GET", "/", query, headers=canonical.canonical_headers(headers, list(headers)), names=names, payload=digest)
+        key = sigv4.signing_key(gate.root.secret, stamp[:8], "us-east-1", service)
+        made = sigv4.signature(key, canonical.string_to_sign(sigv4.ALGORITHM, stamp, scope, asked))
+        line = sigv4.authorization(sigv4.ALGORITHM, gate.root.access_key, scope, names, made)
+        assert (await gate.gateway(Request("GET", target, {**headers, "authorization": line}))).status == 200
+        gate.clock.seconds += 902
+        assert (await gate.gateway(Request("GET", target, {**headers, "authorization": line}))).status == 403
+
+    story(told)
+
+
+# -- sessions
+
+
+async def session(gate, by):
+    told = await text(await gate.query("Action=GetSessionToken&Version=2011-06-15", "sts", by=by))
+    return Credentials(between(told, "AccessKeyId"), between(told, "SecretAccessKey"), between(told, "SessionToken"))
+
+
+@pytest.mark.parametrize("who", ["root", "user"])
+def test_a_short_session_cannot_be_made_into_a_lasting_key(story, who):
+    async def told(gate):
+        trust = quote(json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": ACCOUNT}, "Action": "sts:AssumeRole"}]}))
+        await gate.query(f"Action=CreateRole&Version=2010-05-08&RoleName=r&AssumeRolePolicyDocument={trust}")
+        ada = await gate.user("ada", {"Effect": "Allow", "Action": "*", "Resource": "*"})
+        lent = await session(gate, "root" if who == "root" else ada)
+        before = gate.world.state.version
+        for operation in IAM:
+            form = f"Action={operation}&Version=2010-05-08&" + "&".join(f"{name}={value}" for name, value in FORM_SAMPLES.items() if name in codec("iam").members(operation))
+            assert await code(await gate.query(form, by=lent)) == (403, "AccessDenied")
+        assert gate.world.state.version == before
+        assert await code(await gate.query("Action=GetSessionToken&Version=2011-06-15", "sts", by=lent)) == (403, "AccessDenied")
+        assert await code(await gate.query("Action=GetFederationToken&Version=2011-06-15&Name=f", "sts", by=lent)) == (501, "NotImplemented")
+        assert (await gate.query("Action=GetCallerIdentity&Version=2011-06-15", "sts", by=lent)).status == 200
+        assume = f"Action=AssumeRole&Version=2011-06-15&RoleArn=arn:aws:iam::{ACCOUNT}:role/r&RoleSessionName=ss"
+        assert (await gate.query(assume, "sts", by=lent)).status == (200 if who == "user" else 403)  # AWS: no role for the root user
+        assert (await gate.ask("PUT", "/bkt", by=lent)).status == 200
+        assert (await gate.query("Action=ListUsers&Version=2010-05-08", by=ada)).status == 200
+
+    story(told)
+
+
+def test_a_session_of_a_role_may_call_iam_and_no_more_of_sts_than_it_may_pass_on(story):
+    async def told(gate):
+        trust = quote(json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": ACCOUNT}, "Action": "sts:AssumeRole"}]}))
+        await gate.query(f"Action=CreateRole&Version=2010-05-08&RoleName=r&AssumeRolePolicyDocument={trust}")
+        await gate.query("Action=AttachRolePolicy&Version=2010-05-08&RoleName=r&PolicyArn=arn:aws:iam::aws:policy/AdministratorAccess")
+        assume = f"Action=AssumeRole&Version=2011-06-15&RoleArn=arn:aws:iam::{ACCOUNT}:role/r&RoleSessionName=ss"
+        ada = await gate.user("ada", {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "*"})
+        told = await text(await gate.query(assume, "sts", by=ada))
+        role = Credentials(between(told, "AccessKeyId"), between(told, "SecretAccessKey"), between(told, "SessionToken"))
+        assert (await gate.query("Action=ListUsers&Version=2010-05-08", by=role)).status == 200
+        assert await code(await gate.query("Action=GetSessionToken&Version=2011-06-15", "sts", by=role)) == (403, "AccessDenied")
+        assert (await gate.query(f"{assume}&DurationSeconds=3600", "sts", by=role)).status == 200
+        assert await code(await gate.query(f"{assume}&DurationSeconds=3601", "sts", by=role)) == (400, "ValidationError")
 
     story(told)

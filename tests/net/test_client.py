@@ -325,6 +325,35 @@ def test_bytes_nobody_asked_for_end_the_connection(run):
     run(main())
 
 
+@pytest.mark.parametrize(("method", "asked"), [("GET", 2), ("PUT", 1), ("DELETE", 1), ("POST", 1)])
+def test_only_what_is_safe_is_sent_again_when_a_warm_connection_was_closed(run, method, asked):
+    async def main():
+        heads, answered = [], []
+
+        async def talk(reader, writer):
+            """Answers the first request; takes the second and dies, as a process does that is killed after its commit."""
+            while line := await reader.readline():
+                if line.startswith((b"GET", b"PUT", b"DELETE", b"POST")):
+                    heads.append(line)
+                if line == b"\r\n" and len(heads) == 2:
+                    return
+                if line == b"\r\n":
+                    answered.append(heads[-1])
+                    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+
+        async with origin(talk) as pool:
+            await pool(get())
+            second = pool(Request(method, "/second", {"host": "h"}))
+            if method == "GET":
+                assert (await second).status == 200
+            else:
+                with pytest.raises(Upstream):
+                    await second
+        assert len([head for head in heads if b"/second" in head]) == asked
+
+    run(main())
+
+
 def test_an_origin_that_closes_is_not_asked_again(run):
     async def main():
         async def talk(reader, writer):

@@ -522,6 +522,33 @@ def test_the_number_of_headers_is_limited(run, fields):
     run(main())
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
+        b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n",
+        b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 5000 + b"\r\n",
+        b"CONNECT h:" + b"9" * 5000 + b" HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"CONNECT h:65536 HTTP/1.1\r\nHost: h\r\n\r\n",
+    ],
+    ids=["content-length", "content-length beyond 64 bits", "negative content-length", "chunk", "port", "port beyond 16 bits"],
+)
+def test_a_number_of_absurd_size_is_a_bad_request_and_no_bug(run, head):
+    async def main():
+        bugs = []
+
+        async def connect(tunnel):
+            raise AssertionError("led on")
+
+        async with serving(echo, connect=connect, on_bug=lambda request, bug: bugs.append(bug)) as (_, port), wire_to(port) as wire:
+            wire.send(head)
+            assert (await wire.rest()).startswith(b"HTTP/1.1 400 ")
+        assert bugs == []
+
+    run(main())
+
+
 def test_a_refusal_waits_for_the_answers_before_it(run):
     async def main():
         async with serving(echo) as (_, port), wire_to(port) as wire:

@@ -51,7 +51,9 @@ if __name__ == "__main__":
     children = []
     for word in sys.argv[2:]:
         name, _, start = word.partition("=")
-        children.append(Child(name, partial(STARTS[start]), folder / f"{name}.err", ({"name": name, "kind": "region"},)))
+        place = name.partition(".")[0]  # "a.1" is one more process of a
+        rows = ({"name": name, "kind": "region"},) if place == name else ()
+        children.append(Child(name, partial(STARTS[start]), folder / f"{name}.err", rows, place=place))
     try:
         Supervisor(children, str(folder / "s.sock"), {"home": str(folder)}).run(lambda: print("ready", flush=True))
     except Stillborn as error:

@@ -23,6 +23,13 @@ def test_the_nearest_regions_come_in_order_of_distance():
 def test_settings_given_at_start_win_over_the_file():
     assert load(None).with_settings("aws", "strict").profile == "aws"
     assert load(None).with_settings(None, None).compat == "lenient"
+    assert [load(None).with_settings(None, None, workers).workers for workers in (None, 3)] == [1, 3]
+
+
+@pytest.mark.parametrize("workers", ["0", "65", "true", "1.5", '"two"'])
+def test_a_number_of_workers_is_a_number(workers):
+    with pytest.raises(WorldError, match="workers"):
+        parse(f"workers = {workers}\n{builtin_text()}", "w.toml")
 
 
 def test_all_faults_of_a_world_file_are_reported_together():

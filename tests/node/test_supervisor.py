@@ -106,6 +106,22 @@ def test_a_place_is_stopped_and_started_while_the_others_go_on(kept):
     assert told["places"][0]["pid"] != before["a"]["pid"]
 
 
+def test_the_processes_of_a_place_stop_and_start_together_and_are_replaced_one_by_one(kept):
+    world = kept("a=lasting", "a.1=lasting", "a.2=lasting", "b=lasting").ready()
+    before = world.rows()
+    assert [row["process"] for row in before["a"]["workers"]] == ["a.1", "a.2"]
+    assert "workers" not in before["b"]
+    os.kill(before["a"]["workers"][0]["pid"], signal.SIGKILL)
+    after = until(lambda: (row := world.rows()["a"])["workers"][0]["state"] == "ready" and row["workers"][0]["restarts"] == 1 and row)
+    assert after["pid"] == before["a"]["pid"]
+    row = world.ask(do="stop", place="a")["places"][0]
+    assert [row["state"], *(one["state"] for one in row["workers"])] == ["stopped"] * 3
+    assert world.rows()["b"]["state"] == "ready"
+    row = world.ask(do="start", place="a")["places"][0]
+    assert [row["state"], *(one["state"] for one in row["workers"])] == ["ready"] * 3
+    assert world.ask(do="stop", place="a.1")["error"] == "a.1 is no process of this world; there are: a, b"
+
+
 def test_stopping_what_is_stopped_and_starting_what_runs_changes_nothing(kept):
     world = kept("a=lasting").ready()
     pid = world.rows()["a"]["pid"]

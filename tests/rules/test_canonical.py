@@ -124,3 +124,27 @@ def test_stamps_and_seconds_are_the_same_moment(now):
 def test_what_is_no_stamp_is_refused(text):
     with pytest.raises(ValueError):
         canonical.epoch(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Mon, 30 Nov 2026 16:58:26 GMT", "30 Nov 2026 16:58:26 GMT", "Mon, 30 Nov 2026 16:58:26 +0000", "Mon, 30 Nov 2026 16:58:26 -0000",
+     "Mon, 30 Nov 2026 16:58:26 UTC", "20261130T165826Z"],
+)  # fmt: skip
+def test_a_date_header_is_a_stamp_in_either_form(text):
+    assert canonical.stamp_of_date(text) == "20261130T165826Z"
+
+
+def test_a_day_of_one_digit_is_the_first_of_the_month():
+    assert canonical.stamp_of_date("Tue, 1 Dec 2026 00:00:00 GMT") == canonical.stamp_of_date("Tue, 01 Dec 2026 00:00:00 GMT") == "20261201T000000Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Mon, 30 Nov 2026 17:58:26 +0100", "Mon, 30 Nov 2026 16:58:26", "Monday, 30-Nov-26 16:58:26 GMT", "Mon Nov 30 16:58:26 2026",
+     "Mon, 31 Nov 2026 16:58:26 GMT", "Mon, 30 Nov 2026 25:58:26 GMT", "Mon, 30 Nov " + "9" * 5000 + " 16:58:26 GMT", "2026-11-30T16:58:26Z",
+     "Mon, 30 Nov 2026 16:58:26 GMT,Mon, 30 Nov 2026 16:58:26 GMT", "Fr, 30 Nov 2026 16:58:26 GMT", "Mon, 30 Nov 0000 16:58:26 GMT"],
+)  # fmt: skip
+def test_a_date_header_in_another_form_is_refused(text):
+    with pytest.raises(ValueError):
+        canonical.epoch(canonical.stamp_of_date(text))

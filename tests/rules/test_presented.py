@@ -169,6 +169,37 @@ def test_step_3_the_date_is_there_and_is_the_day_of_the_scope(date):
     assert code(url({**QUERY, "X-Amz-Date": date})) == ("AuthorizationQueryParametersError", 400)
 
 
+DATED = V4.replace("x-amz-date", "date")
+DATES = ["Mon, 30 Nov 2026 16:58:26 GMT", STAMP]
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_step_3_a_signed_date_header_stands_for_x_amz_date(date):
+    for request in (header(DATED, x_amz_date=None, date=date), header(DATED.replace("date,", "date;x-amz-date,"), date="Tue, 01 Dec 2026 16:58:26 GMT")):
+        found = present(request)
+        assert (found.stamp, found.date) == (STAMP, 1_796_057_906)
+    v4a = V4A.replace("host;", "date;host;")
+    assert present(header(v4a, x_amz_date=None, date=date, x_amz_region_set="*")).stamp == STAMP
+    assert present(header(DATED.replace("/s3/", "/iam/"), x_amz_date=None, date=date, x_amz_content_sha256=None), s3=False).stamp == STAMP
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_step_3_an_unsigned_date_header_dates_nothing(date):
+    with pytest.raises(ApiError, match=r"AuthorizationHeaderMalformed.*Date or x-amz-date.*not signed"):
+        present(header(V4.replace(";x-amz-date", ""), x_amz_date=None, date=date))
+
+
+@pytest.mark.parametrize("date", ["", "Sun, 29 Nov 2026 16:58:26 GMT", "20261129T165826Z", "Mon, 30 Nov 2026 17:58:26 +0100", "soon", "9" * 5000])
+def test_step_3_a_date_header_is_of_the_day_of_the_scope_and_of_a_form_that_we_know(date):
+    request = header(DATED, x_amz_date=None, date=date)
+    assert code(request) == ("AuthorizationHeaderMalformed", 400)
+    assert code(request, s3=False) == ("IncompleteSignature", 400)
+
+
+def test_step_3_x_amz_date_counts_also_when_it_is_no_date():
+    assert code(header(DATED, x_amz_date="soon", date=STAMP)) == ("AuthorizationHeaderMalformed", 400)
+
+
 def test_step_3_sigv4a_names_its_regions():
     assert code(header(V4A)) == ("AuthorizationHeaderMalformed", 400)
     assert code(url({**V4A_QUERY, "X-Amz-Region-Set": None})) == ("AuthorizationQueryParametersError", 400)

@@ -156,10 +156,63 @@ def test_a_configuration_has_one_to_a_thousand_rules(rules):
         parse(configuration(*rules))
 
 
-@pytest.mark.parametrize("role", ["", "replicate", "arn:aws:iam::111122223333:user/u"])
-def test_the_role_is_the_arn_of_a_role(role):
-    with pytest.raises(ApiError, match="InvalidArgument"):
+@pytest.mark.parametrize(
+    "role",
+    [
+        "",
+        "replicate",
+        "arn:aws:iam::111122223333:user/u",
+        "arn:aws-cn:iam::111122223333:role/copier",
+        "arn:aws:iam::111122223333:role/copier ",
+        " arn:aws:iam::111122223333:role/copier",
+        "arn:aws:iam::111122223333:role/copier\n",
+        "arn:aws:iam::111122223333:role/",
+        "arn:aws:iam::111122223333:role/team/",
+        "arn:aws:iam::111122223333:role/two words",
+        "arn:aws:iam::111122223333:role/*",
+        "arn:aws:iam::111122223333:Role/copier",
+        "arn:aws:IAM::111122223333:role/copier",
+        "ARN:aws:iam::111122223333:role/copier",
+        "arn:aws:iam:us-east-1:111122223333:role/copier",
+        "arn:aws:iam::11112222333:role/copier",
+        "arn:aws:iam::\u0661\u0661\u0661\u0661\u0662\u0662\u0662\u0662\u0663\u0663\u0663\u0663:role/copier",
+        "arn:aws:iam:::role/copier",
+        "arn:aws:sts::111122223333:assumed-role/copier/session",
+        "arn:aws:iam::111122223333:role/" + "x" * 65,
+    ],
+)
+def test_the_role_is_the_arn_of_a_role_as_iam_writes_it(role):
+    with pytest.raises(ApiError) as caught:
         parse({"Role": role, "Rules": [v2()]})
+    assert (caught.value.code, caught.value.message) == ("InvalidArgument", "Invalid Role ARN")
+    assert caught.value.details["ArgumentName"] == "Role"
+
+
+@pytest.mark.parametrize("role", [ROLE, "arn:aws:iam::111122223333:role/team/a/copier", "arn:aws:iam::111122223333:role/A+=,.@-_z"])
+def test_a_role_may_have_a_path_and_every_character_of_a_role_name(role):
+    assert parse({"Role": role, "Rules": [v2()]}).role == role
+
+
+@pytest.mark.parametrize(
+    "bucket",
+    [
+        "arn:aws-cn:s3:::there",
+        "arn:aws:s3:::there ",
+        " arn:aws:s3:::there",
+        "arn:aws:S3:::there",
+        "arn:aws:s3:::There",
+        "arn:aws:s3:::*",
+        "arn:aws:s3:::",
+        "arn:aws:s3:::there/",
+        "arn:aws:s3:us-east-1::there",
+        "arn:aws:s3::111122223333:there",
+        "arn:aws:s3::111122223333:accesspoint/mabc.mrap",
+        "arn:aws:s3-outposts:::there",
+        "there",
+    ],
+)
+def test_a_destination_is_the_arn_of_a_bucket_as_s3_writes_it(bucket):
+    assert refusal(v2(Destination={"Bucket": bucket})).code == "InvalidArgument"
 
 
 def test_equal_priorities_are_refused():

@@ -5,7 +5,7 @@ import pytest
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
 from atoll.rules import presign, sigv2, sigv4, sigv4a
-from atoll.rules.canonical import EMPTY_SHA256
+from atoll.rules.canonical import EMPTY_SHA256, canonical_headers, canonical_request, string_to_sign
 from atoll.rules.signature import KeyCache, check_region, check_signed_headers, check_time, present, verify
 
 CREDENTIALS = sigv4.Credentials("AK", "SK")
@@ -243,3 +243,114 @@ def test_a_refusal_is_text_that_can_be_written_whatever_came(name, garbage):
 def test_so_it_is_for_an_old_url(garbage):
     request = Request("GET", f"{old_url().target}{garbage}&acl={garbage}&x-amz-meta-a={garbage}", HOST)
     "".join(refused(request).details.values()).encode()
+
+
+# -- a raw plus (docs/decisions/0012)
+
+
+def sent(meant: str, raw: str, how: str = "v4") -> Request:
+    """The signature of one target on a request for another, as clients make it that sign an escape and send a plus."""
+    if how == "url":
+        made = presign.presign(Request("GET", meant, HOST), CREDENTIALS, region="us-east-1", now=NOW, expires_s=600)
+        members = [member for member in made.partition("?")[2].split("&") if member.startswith("X-Amz-")]
+        return Request("GET", raw + ("&" if "?" in raw else "?") + "&".join(members), HOST)
+    request = Request("GET", meant, HOST)
+    if how == "v4a":
+        added = sigv4a.sign(request, CREDENTIALS, now=NOW, payload=EMPTY_SHA256)
+    else:
+        added = sigv4.sign(request, CREDENTIALS, region="us-east-1", now=NOW, payload=EMPTY_SHA256)
+    return Request("GET", raw, {**HOST, **added})
+
+
+def executed(request: Request, *, strict: bool = False) -> str:
+    target = verify(present(request), request, "SK", keys=KeyCache(), strict=strict)
+    return target.partition("X-Amz-Algorithm")[0].rstrip("&?")
+
+
+@pytest.mark.parametrize("how", ["v4", "v4a", "url"])
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("meant", ["/b?prefix=a%2Bb", "/b?prefix=a%20b", "/b?%2B=1", "/b?%20=1"])
+def test_a_plus_in_a_query_is_executed_as_it_was_signed(meant, strict, how):
+    raw = meant.replace("%2B", "+").replace("%20", "+")
+    assert executed(sent(meant, raw, how), strict=strict) == meant
+
+
+@pytest.mark.parametrize("how", ["v4", "v4a", "url"])
+def test_a_plus_in_a_path_is_a_blank_and_where_we_are_lenient_what_was_signed(how):
+    assert executed(sent("/b/a%20b", "/b/a+b", how), strict=True) == executed(sent("/b/a%20b", "/b/a+b", how)) == "/b/a%20b"
+    assert executed(sent("/b/a%2Bb", "/b/a+b", how)) == "/b/a%2Bb"
+    error = refused(sent("/b/a%2B%2Bb", "/b/a++b", how), strict=True)
+    assert error.details["CanonicalRequest"].startswith("GET\n/b/a%20%20b\n")  # what AWS shows (ngx_aws_auth, issue 87)
+
+
+@pytest.mark.parametrize("meant", ["/b/%2B?prefix=%20", "/b/%20?prefix=%2B", "/b/%20?prefix=%20", "/b/%2B?prefix=%2B"])
+def test_path_and_query_are_read_each_as_it_was_signed(meant):
+    assert executed(sent(meant, "/b/+?prefix=+")) == meant
+
+
+def test_all_pluses_of_a_query_are_read_alike():
+    assert refused(sent("/b?prefix=a%2Bb%20c", "/b?prefix=a+b+c")).code == "SignatureDoesNotMatch"
+
+
+def test_a_target_without_a_plus_is_executed_as_it_came():
+    assert executed(signed("/b/%61%2B?prefix=a%20b")) == "/b/%61%2B?prefix=a%20b"
+
+
+def test_other_services_take_a_path_as_it_is_written_and_a_query_as_it_was_signed():
+    request = signed("/a+b?Marker=x%20y", service="iam")
+    raw = Request("GET", "/a+b?Marker=x+y", request.headers)
+    assert verify(present(raw, s3=False), raw, "SK", keys=KeyCache(), s3=False, body_sha256=EMPTY_SHA256) == "/a%2Bb?Marker=x%20y"
+
+
+def test_a_token_with_a_raw_plus_is_never_one_that_was_signed_with_a_blank():
+    """The token was looked up with its plus."""
+    credentials = sigv4.Credentials("AK", "SK", "to+ken")
+    good = presign.presign(Request("GET", "/b/k", HOST), credentials, region="us-east-1", now=NOW, expires_s=600)
+    assert "to%2Bken" in good
+    raw = Request("GET", good.replace("to%2Bken", "to+ken"), HOST)
+    assert verify(present(raw), raw, "SK", keys=KeyCache()) == good
+    blank = presign.presign(Request("GET", "/b/k", HOST), sigv4.Credentials("AK", "SK", "to ken"), region="us-east-1", now=NOW, expires_s=600)
+    assert refused(Request("GET", blank.replace("to%20ken", "to+ken"), HOST)).code == "SignatureDoesNotMatch"
+
+
+@pytest.mark.parametrize(("meant", "path"), [("a%2Bb", "/b/k"), ("a%20b", "/b/k"), ("a%20b", "/b/x+y")])
+def test_an_old_url_with_a_plus_is_executed_as_it_was_signed_and_its_path_as_aws_reads_it(meant, path):
+    end = str(NOW + 600)
+    made = sigv2.signature("SK", sigv2.string_to_sign(Request("GET", f"{path}?response-content-type={meant}", HOST), end, bucket="b", virtual=False))
+    escaped = made.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
+    request = Request("GET", f"{path}?response-content-type=a+b&AWSAccessKeyId=AK&Expires={end}&Signature={escaped}", HOST)
+    target = verify(present(request), request, "SK", keys=KeyCache())
+    assert target.startswith(f"{path.replace('+', '%20')}?response-content-type={meant}&")
+
+
+def test_an_old_url_whose_signature_has_a_raw_plus_is_still_good():
+    for end in range(NOW + 600, NOW + 700):
+        made = sigv2.signature("SK", sigv2.string_to_sign(Request("GET", "/b/k", HOST), str(end), bucket="b", virtual=False))
+        request = Request("GET", f"/b/k?AWSAccessKeyId=AK&Expires={end}&Signature={made}", HOST)
+        verify(present(request), request, "SK", keys=KeyCache())
+
+
+@pytest.mark.parametrize("date", ["Mon, 30 Nov 2026 16:58:26 GMT", "20261130T165826Z"])
+@pytest.mark.parametrize("algorithm", ["v4", "v4a"])
+def test_a_signature_dated_by_the_date_header_is_good_within_the_skew_and_for_no_other_date(date, algorithm):
+    scheme, scope = (sigv4.ALGORITHM, "20261130/us-east-1/s3/aws4_request") if algorithm == "v4" else (sigv4a.ALGORITHM, "20261130/s3/aws4_request")
+    more = {"date": date, "x-amz-content-sha256": EMPTY_SHA256, **({} if algorithm == "v4" else {"x-amz-region-set": "*"})}
+    headers = {**HOST, **more}
+    names = ";".join(sorted(headers))
+    asked = canonical_request("GET", "/b/k", "", headers=canonical_headers(headers, sorted(headers)), names=names, payload=EMPTY_SHA256)
+    text = string_to_sign(scheme, "20261130T165826Z", scope, asked)
+    if algorithm == "v4":
+        made = sigv4.signature(sigv4.signing_key("SK", "20261130", "us-east-1", "s3"), text)
+    else:
+        made = sigv4a.signature(sigv4a.private_key("AK", "SK"), text)
+    request = Request("GET", "/b/k", {**headers, "authorization": sigv4.authorization(scheme, "AK", scope, names, made)})
+    presented = present(request)
+    check_signed_headers(presented, request)
+    verify(presented, request, "SK", keys=KeyCache())
+    check_time(presented, NOW + 900)
+    assert timed(request, NOW + 901).code == "RequestTimeTooSkewed"
+    later = Request("GET", "/b/k", {**request.headers, "date": date.replace("16:58", "16:59").replace("1658", "1659")})
+    assert refused(later).code == "SignatureDoesNotMatch"
+    with pytest.raises(ApiError, match="HeadersNotSigned|not signed"):
+        both = Request("GET", "/b/k", {**request.headers, "x-amz-date": "20261130T165826Z"})
+        check_signed_headers(present(both), both)

@@ -18,6 +18,13 @@ def test_other_texts_are_no_upload_ids(text):
     assert uploads.region_of_upload(text) is None
 
 
+def test_an_upload_id_that_a_region_can_have_issued_has_all_its_random_bytes():
+    issued = uploads.upload_id("eu-west-1", bytes(uploads.UPLOAD_ID_BYTES))
+    assert uploads.issued_by(issued) == "eu-west-1"
+    for text in ("", "whatever", issued[:-1], issued + "A", uploads.upload_id("eu-west-1", b"short"), uploads.upload_id("", bytes(24))):
+        assert uploads.issued_by(text) is None
+
+
 def test_parts_lie_in_the_folder_of_their_upload_in_order_of_their_numbers():
     assert uploads.folder("bkt", "id") == Key("bkt!uploads", "id/")
     names = [uploads.part_key("bkt", "id", number).name for number in (1, 9, 10, 9999, 10_000)]

@@ -127,6 +127,36 @@ def test_a_follower_sees_the_change_of_another_process_within_200_ms(path, start
     assert found == Thing(3)
 
 
+def test_who_catches_up_sees_every_change_that_was_answered_before(path, start):
+    """Nobody follows here: it is the look before each request that counts."""
+    state = State.open(path)
+    for expected, child in enumerate([start("count") for _ in range(5)], 1):
+        go(child)
+        child.stdout.readline()
+        state.catch_up()
+        assert state.get(THINGS, "n") == Thing(expected)
+    state.close()
+
+
+def test_a_change_that_was_announced_and_never_came_misleads_nobody(path, start):
+    state = State.open(path)
+    child = start("linger")
+    go(child)
+    assert child.stdout.readline() == "inside\n"
+    state._announced.write(state.version + 1)  # as a process that dies between the announcement and the commit
+    child.kill()
+    child.wait(30)
+    before = state.version
+    state.catch_up()
+    assert (state.version, state.get(THINGS, "n")) == (before, None)
+    other = start("count")
+    go(other)
+    other.stdout.readline()
+    state.catch_up()
+    assert state.get(THINGS, "n") == Thing(1)
+    state.close()
+
+
 def test_a_process_that_is_killed_inside_a_change_leaves_the_old_state(path, start):
     counted = start("count")
     go(counted)

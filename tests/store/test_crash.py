@@ -12,6 +12,7 @@ import pytest
 from atoll.domain.objects import Key
 from atoll.store.disk.check import check
 from atoll.store.disk.engine import DiskStore
+from atoll.store.disk.reader import ReadingStore
 
 CRASHER = Path(__file__).with_name("crasher.py")
 
@@ -71,13 +72,19 @@ def run_until_killed(folder, seed, history, lines):
         child.stdout.close()
 
 
-async def verify(folder, history):
-    store = await DiskStore.open(folder, "here", lambda: 0)
+async def contents(store):
+    """Every version by name, its bytes looked at."""
     found = {}
     for entry in reversed(await store.scan("bucket", limit=100_000, versions=True)):
         found.setdefault(entry.name, {})[entry.facts.version] = (int(entry.facts.etag), entry.facts.size)
         body = (await store.get(Key("bucket", entry.name), entry.facts.version)).body()
         assert b"".join([piece async for piece in body]) == bytes_of(int(entry.facts.etag), entry.facts.size)
+    return found
+
+
+async def verify(folder, history):
+    store = await DiskStore.open(folder, "here", lambda: 0)
+    found = await contents(store)
     for name in {*history.held, *history.open, *found}:
         history.settle(name, found.get(name, {}))
     await store.drop(Key("b!uploads", ""))
@@ -95,6 +102,32 @@ def rounds(folder, count, seed):
 
 def test_nothing_acknowledged_is_lost_and_nothing_torn_is_served(tmp_path):
     rounds(tmp_path, 20, 1)
+
+
+async def rounds_beside_a_reader(folder, count, seed):
+    """As rounds; a reading process of the region lives through all the crashes, and sees the same as the next writer."""
+    rng, history = random.Random(seed), History()
+    await verify(folder, history)
+    reader = await ReadingStore.open(folder)
+    for number in range(count):
+        await asyncio.to_thread(run_until_killed, folder, seed + number, history, rng.randrange(1, 150))
+        seen = await contents(reader)
+        assert {name: list(versions.items()) for name, versions in (await contents(reader)).items()} == {
+            name: list(versions.items()) for name, versions in seen.items()
+        }
+        await verify(folder, history)
+        assert await contents(reader) == {name: held for name, held in history.held.items() if held}
+        assert list(check(folder)) == []
+    await reader.close()
+
+
+def test_a_reading_process_lives_through_crashes_of_the_writer_and_sees_what_is_there(tmp_path):
+    asyncio.run(rounds_beside_a_reader(tmp_path, 10, 7))
+
+
+@pytest.mark.soak
+def test_a_reading_process_lives_through_two_hundred_crashes(tmp_path):
+    asyncio.run(rounds_beside_a_reader(tmp_path, 200, 5000))
 
 
 @pytest.mark.soak

@@ -19,6 +19,29 @@ def test_what_is_no_integer(text):
         scalars.integer(text)
 
 
+@pytest.mark.parametrize("text", ["2147483648", "-2147483649", "9" * 19, "9" * 5000])
+def test_an_integer_of_the_models_has_32_bits_and_a_long_64(text):
+    with pytest.raises(ValueError, match="within integer range"):
+        scalars.READ["integer"](text)
+    assert scalars.READ["integer"]("-2147483648") == -(2**31)
+    assert scalars.READ["long"]("2147483648") == 2**31
+    with pytest.raises(ValueError, match="within integer range"):
+        scalars.READ["long"]("9223372036854775808")
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-Infinity", "1e999", "9" * 5000, ""])
+def test_what_is_no_finite_number(text):
+    with pytest.raises(ValueError):
+        scalars.number(text)
+    assert scalars.number("1.5e3") == 1500.0
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "999999999999", "-999999999999", "9" * 5000, "Mon, 01 Jan 0000 00:00:00 GMT"])
+def test_a_date_that_no_calendar_has_is_no_moment(text):
+    with pytest.raises(ValueError):
+        scalars.timestamp(text)
+
+
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("TRUE", True), (" false ", False), ("False", False)])
 def test_booleans(text, value):
     assert scalars.boolean(text) is value

@@ -51,14 +51,15 @@ def up(
     port: Annotated[int | None, typer.Option("--port", metavar="PORT", min=1, max=65535, help="Insist on this first port (default: 4566 or a free block).")] = None,
     profile: Annotated[str | None, typer.Option(metavar="native|aws", help="As fast as we are, or as slow as AWS was measured.")] = None,
     compat: Annotated[str | None, typer.Option(metavar="lenient|strict", help="Take what AWS's clients can do without, or refuse it as AWS does.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, max=config.WORKERS_MAX, metavar="N", help="Processes of each region: one writes, all read (default: 1).")] = None,
     home: HomeOption = None,
 ) -> None:
-    """Start a world: a process per region and the entry, each place with its own port."""
+    """Start a world: the processes of each region and the entry, each place with its own port."""
     where = Home.at(os.environ, home)
     if place is not None:
         raise typer.Exit(_steer(where, {"do": "start", "place": place}, f"{place} answers"))
     try:
-        chosen = _world(where, world, profile, compat)
+        chosen = _world(where, world, profile, compat, workers)
     except config.WorldError as error:
         say(str(error))
         raise typer.Exit(USAGE) from error
@@ -68,7 +69,7 @@ def up(
     raise typer.Exit(_detached(where, chosen, port) if detach else _attached(where, chosen, port))
 
 
-def _world(home: Home, given: Path | None, profile: str | None, compat: str | None) -> config.World:
+def _world(home: Home, given: Path | None, profile: str | None, compat: str | None, workers: int | None) -> config.World:
     """The file that was given, else the one this home was started with, else the built-in world."""
     source = given or home.world
     text = config.read(source) if given or home.world.exists() else None
@@ -83,7 +84,7 @@ def _world(home: Home, given: Path | None, profile: str | None, compat: str | No
     if given is not None and text is not None:
         home.make()
         write_whole(home.world, text.encode())
-    return world.with_settings(profile, compat)  # type: ignore[arg-type]
+    return world.with_settings(profile, compat, workers)  # type: ignore[arg-type]
 
 
 def _lead_stores_to(home: Home, data: Path) -> None:

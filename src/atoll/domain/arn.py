@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atoll.domain.errors import ApiError
+from atoll.domain.names import is_bucket_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,10 @@ def object_arn(bucket: str, key: str) -> str:
 
 def bucket_of(arn: str) -> str:
     """The bucket's name in arn:aws:s3:::NAME. Raises InvalidArgument for another kind of ARN."""
-    parsed = Arn.parse(arn)
-    if parsed.service != "s3" or parsed.region or parsed.account or "/" in parsed.resource:
+    name = Arn.parse(arn).resource
+    if arn != bucket_arn(name) or not is_bucket_name(name):
         raise ApiError("InvalidArgument", f"{arn!r} is not the ARN of a bucket.")
-    return parsed.resource
+    return name
 
 
 def access_point_arn(account: str, alias: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +11,7 @@ import msgspec
 from atoll.domain.caller import ANONYMOUS, Caller, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
-from atoll.rules import signature
+from atoll.rules import plus, signature
 from atoll.rules.naming import Named
 from atoll.rules.signature import KeyCache, Presented
 
@@ -37,12 +38,14 @@ class Keys(Protocol):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """Who asks, how it was proved, and what was presented (None: anonymous)."""
+    """Who asks, how it was proved, and what was presented (None: anonymous). `target` is what was signed, with no raw "+" in
+    it ("": nothing was)."""
 
     caller: Caller
     proof: Proof
     presented: Presented | None = None
     secret: str = ""
+    target: str = ""
 
 
 NOBODY = Known(ANONYMOUS, Proof())
@@ -69,7 +72,7 @@ class Authenticate:
         signature.check_time(presented, now, strict=self.compat == "strict")
         signature.check_signed_headers(presented, request)
         key = self._key(presented, now, s3=s3)
-        signature.verify(
+        target = signature.verify(
             presented,
             request,
             key.secret,
@@ -78,10 +81,11 @@ class Authenticate:
             body_sha256=body_sha256,
             bucket=named.bucket,
             virtual=named.virtual,
+            strict=self.compat == "strict",
         )
         if named.service == "s3" and region:
             signature.check_region(presented, region)
-        return Known(key.caller, _proof(presented, now), presented, key.secret)
+        return Known(key.caller, _proof(presented, now), presented, key.secret, target)
 
     def _key(self, presented: Presented, now: float, *, s3: bool) -> Key:
         key = self.keys.key(presented.access_key, presented.token, now)
@@ -92,6 +96,17 @@ class Authenticate:
         if key.expires and now >= key.expires:
             raise ApiError("ExpiredToken", "The provided token has expired.")
         return key
+
+
+def settled(request: Request, known: Known) -> Request:
+    """The request as it is to be executed: a raw "+" of its target is what the signature says it is, and a blank where there
+    is none. Keeps what another process vouched for."""
+    if "+" not in request.target:
+        return request
+    asked = copy(request)
+    asked.target = known.target or plus.unsigned(request.target)
+    asked.path, _, asked.query = asked.target.partition("?")
+    return asked
 
 
 def _unknown(access_key: str, *, s3: bool) -> ApiError:

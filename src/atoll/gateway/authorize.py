@@ -17,6 +17,7 @@ from atoll.rules.policy.context import Overlay, RequestContext, request_context
 from atoll.rules.policy.evaluate import evaluate
 from atoll.rules.policy.model import Asked, Attached, Context, Decision, Guarded, Policy, Value
 from atoll.rules.policy.public import PublicAccess, strictest
+from atoll.rules.sessions import check_session
 
 S3_OBJECT = "arn:aws:s3:::"
 PASSED_TO = "s3.amazonaws.com"  # S3 user guide, "Setting up permissions for live replication": the one service that is given roles
@@ -178,6 +179,7 @@ def authorize(
     access_point: str = "", identity: str = "",
 ) -> None:
     """Check every action that the operation needs. Raises AccessDenied."""
+    check_session(permit.caller, service, permit.operation)
     version = bool(permit.params.get("VersionId"))
     plain = object_need(permit.operation, bucket, key, version=version) if service == "s3" else None
     if plain is not None:

@@ -16,7 +16,7 @@ from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError, Incomplete, Unreachable, Upstream
 from atoll.domain.message import Body, Request, Response
 from atoll.domain.shapes import Handler
-from atoll.gateway.authenticate import Authenticate, Known
+from atoll.gateway.authenticate import Authenticate, Known, settled
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.payload import checked
 from atoll.gateway.record import Recorder, RequestIds
@@ -166,6 +166,7 @@ class Front:
             raise ApiError("NoSuchMultiRegionAccessPoint", f"There is no access point {alias} that serves requests.")
         arn = log["access_point"] = access_point_arn(point.account, alias)
         known = self._who(request, name)
+        request = settled(request, known)
         log["caller"] = known.caller.arn
         choice = self._choose(_upload_id(request.query), point, log)
         if known.presented is not None:
@@ -223,20 +224,12 @@ class Front:
     # -- carrying
 
     async def _carry(self, region: str, request: Request, onward: Onward, target: str) -> Response:
-        headers = {
-            name: value for name, value in request.headers.items() if name not in HOP_HEADERS and name not in FRAMING
-        }
         try:
-            response = await self.peers[region](
-                Request(request.method, target, headers, _of_caller(request.body), arrived=request.arrived, onward=onward)
-            )
+            response = await self.peers[region](outgoing(request, onward, target))
         except Unreachable:
             self.routing.lost(region)  # the next request goes elsewhere; this one is not tried on another bucket
             raise
-        kept = {name: value for name, value in response.headers.items() if name.lower() not in HOP_HEADERS}
-        if request.method != "HEAD":
-            kept = {name: value for name, value in kept.items() if name.lower() not in FRAMING}
-        return Response(response.status, kept, response.body)
+        return incoming(request, response)
 
     # -- errors, log
 
@@ -267,6 +260,20 @@ class Front:
                 **log,
             }
         )
+
+
+def outgoing(request: Request, onward: Onward, target: str) -> Request:
+    """A client's request as it travels on to another process."""
+    headers = {name: value for name, value in request.headers.items() if name not in HOP_HEADERS and name not in FRAMING}
+    return Request(request.method, target, headers, _of_caller(request.body), arrived=request.arrived, onward=onward)
+
+
+def incoming(request: Request, response: Response) -> Response:
+    """What another process answered, as the client gets it."""
+    kept = {name: value for name, value in response.headers.items() if name.lower() not in HOP_HEADERS}
+    if request.method != "HEAD":
+        kept = {name: value for name, value in kept.items() if name.lower() not in FRAMING}
+    return Response(response.status, kept, response.body)
 
 
 def _of_caller(body: Body) -> Body:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
+import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
@@ -12,6 +13,15 @@ BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.
 LABELS_MAX = 2000  # label sets kept; more are counted as "other"
 
 Gauge = tuple[str, str, dict[str, str], float]  # name, help, labels, value
+
+
+class Counters(msgspec.Struct):
+    """What one process has counted, to be added to what others have."""
+
+    answered: list[tuple[str, str, int, list[float]]]  # service, operation, status; counts by time, then seconds
+    bytes_in: int
+    bytes_out: int
+    gauges: list[Gauge]
 
 
 class Metrics:
@@ -38,6 +48,25 @@ class Metrics:
         if len(self._answered) >= LABELS_MAX:
             key = (service, "other", status)
         return self._answered.setdefault(key, [0.0] * (len(BUCKETS_S) + 2))
+
+    def counters(self) -> Counters:
+        answered = [(*key, slots) for key, slots in self._answered.items()]
+        return Counters(answered, self._bytes_in, self._bytes_out, [one for source in self._gauges for one in source()])
+
+    def with_others(self, others: Iterable[Counters]) -> Metrics:
+        """The sum over the processes of a region, as if there were one."""
+        whole = Metrics(self._process)
+        for counted in (self.counters(), *others):
+            whole._add(counted)
+        return whole
+
+    def _add(self, counted: Counters) -> None:
+        for service, operation, status, slots in counted.answered:
+            own = self._slots(service, operation, status)
+            own[:] = [a + b for a, b in zip(own, slots, strict=True)]
+        self._bytes_in += counted.bytes_in
+        self._bytes_out += counted.bytes_out
+        self._gauges.append(lambda: counted.gauges)
 
     def gauges(self, source: Callable[[], Iterable[Gauge]]) -> None:
         """Add a source that is asked at scrape time."""

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from atoll.domain.message import Body, Request, Response
 from atoll.domain.shapes import Handler
-from atoll.gateway.metrics import Metrics
+from atoll.gateway.metrics import Counters, Metrics
 from atoll.rules.naming import is_literal, without_port
 
 HEALTH = "/_atoll/health"
 METRICS = "/_atoll/metrics"
+COUNTERS = "/_atoll/counters"  # for this region's other processes: what this one adds to the metrics
 ACTION_MAX_BYTES = 64 * 1024
 
 Action = Callable[[bytes], Awaitable[bytes]]
+Others = Callable[[], Awaitable[Sequence[Counters]]]
+
+
+async def _nobody() -> Sequence[Counters]:
+    return ()
 
 
 class Observed:
     """A Handler around another: answers /_atoll/health and /_atoll/metrics on plain addresses.
 
     `actions` are for this world's own processes only: path -> what to do with the body of a POST under an envelope.
+    `others` asks the other processes of a region what they counted.
     """
 
     def __init__(
@@ -30,8 +39,10 @@ class Observed:
         metrics: Metrics,
         health: Callable[[], Mapping[str, Any]],
         actions: Mapping[str, Action] | None = None,
+        others: Others = _nobody,
     ) -> None:
-        self._actions = dict(actions or {})
+        self._actions = {COUNTERS: self._count, **(actions or {})}
+        self._others = others
         self._inner = inner
         self._metrics = metrics
         self._health = health
@@ -44,7 +55,13 @@ class Observed:
         if action is not None and request.method == "POST" and request.onward is not None:
             told = await action(await request.body.read_small(ACTION_MAX_BYTES))
             return Response(200, {"content-type": "application/json"}, Body.of(told))
+        if request.path == METRICS:
+            text = self._metrics.with_others(await self._others()).text()
+            return Response(200, {"content-type": "text/plain; version=0.0.4; charset=utf-8"}, Body.of(text))
         return self._answer(request.path)
+
+    async def _count(self, _body: bytes) -> bytes:
+        return msgspec.json.encode(self._metrics.counters())
 
     @staticmethod
     def _is_for_the_process(request: Request) -> bool:
@@ -56,6 +73,4 @@ class Observed:
     def _answer(self, path: str) -> Response:
         if path == HEALTH:
             return Response(200, {"content-type": "application/json"}, Body.of(json.dumps(self._health()).encode() + b"\n"))
-        if path == METRICS:
-            return Response(200, {"content-type": "text/plain; version=0.0.4; charset=utf-8"}, Body.of(self._metrics.text()))
         return Response(404, {"content-type": "text/plain"}, Body.of(f"There are {HEALTH} and {METRICS}.\n".encode()))

@@ -21,11 +21,14 @@ LOCAL_HOST = "127.0.0.1"  # what a call is addressed to that names nobody
 class Peer:
     """A Handler around the connections to one process: seals what `request.onward` says.
 
-    `version()` is how much of the control state this process has seen.
+    `version()` is how much of the control state this process has seen, `audience` which of a region's processes is asked.
     """
 
-    def __init__(self, carry: Handler, *, key: bytes, clock: Clock, version: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, carry: Handler, *, key: bytes, clock: Clock, version: Callable[[], int] = lambda: 0, audience: str = ""
+    ) -> None:
         self._version = version
+        self._audience = audience
         self._carry = carry
         self._key = key
         self._clock = clock
@@ -37,8 +40,9 @@ class Peer:
             raise AssertionError("a call between processes says for whom it is")
         request = _named(request)
         envelope = seal(
-            request, structs.replace(onward, state_version=self._version()), key=self._key, now=self._clock.now(), sender=self._sender, count=next(_COUNT)
-        )
+            request, structs.replace(onward, state_version=self._version()), key=self._key, now=self._clock.now(), sender=self._sender, count=next(_COUNT),
+            audience=self._audience,
+        )  # fmt: skip
         return await self._carry(
             Request(request.method, request.target, {**request.headers, **envelope}, request.body, arrived=request.arrived)
         )
@@ -54,7 +58,10 @@ def _named(request: Request) -> Request:
 class Believing:
     """A Handler around a process's gateway: opens envelopes, refuses forged ones."""
 
-    def __init__(self, inner: Handler, *, key: bytes, clock: Clock, refused: Callable[[str], None]) -> None:
+    def __init__(
+        self, inner: Handler, *, key: bytes, clock: Clock, refused: Callable[[str], None], audience: str = ""
+    ) -> None:
+        self._audience = audience
         self._inner = inner
         self._key = key
         self._clock = clock
@@ -67,7 +74,7 @@ class Believing:
 
     async def _opened(self, request: Request) -> Response:
         try:
-            request = believe(request, key=self._key, now=self._clock.now(), seen=self._seen)
+            request = believe(request, key=self._key, now=self._clock.now(), seen=self._seen, audience=self._audience)
         except (NotBelieved, ValueError) as error:
             self._refused(str(error))
             return Response(403, {"content-type": "text/plain"}, Body.of(b"This envelope is not of this world.\n"))

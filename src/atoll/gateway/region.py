@@ -20,7 +20,7 @@ from atoll.domain.call import Answer, Call
 from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError, Incomplete, Upstream, not_implemented
 from atoll.domain.message import EMPTY, Request, Response
-from atoll.gateway.authenticate import NOBODY, Authenticate, Known
+from atoll.gateway.authenticate import NOBODY, Authenticate, Known, settled
 from atoll.gateway.authorize import Authority, Permit, authorize
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.pace import Pace
@@ -128,13 +128,7 @@ class Gateway:
         return self._fault(x, ApiError("InternalError", "We encountered an internal error. Please try again."))
 
     def _begin(self, request: Request) -> Exchange:
-        headers = request.headers
-        scope = scope_of(headers.get("authorization", ""), request.query)
-        onward = request.onward
-        name = named(headers.get("host", ""), request.path, scope)
-        if onward is not None and onward.bucket:
-            name = Named("s3", f"/{onward.bucket}{request.path}", onward.bucket, virtual=True, host=name.host)
-        return Exchange(request, self.ids.next(), self.clock.now(), name)
+        return Exchange(request, self.ids.next(), self.clock.now(), _named(request))
 
     async def _answer(self, x: Exchange) -> Response:
         request = x.request
@@ -145,6 +139,9 @@ class Gateway:
         part = x.part = self._slice(x.named)
         document = await self._form(x) if part.service in QUERY_SERVICES else b""
         x.known = self._who(x, document)
+        if "+" in request.target:
+            request = x.request = settled(request, x.known)
+            x.named = _named(request)
         route = part.codec.route(request.method, x.named.path, request.query, request.headers, document)
         x.operation = route.operation
         part.operation(route.operation)
@@ -334,6 +331,15 @@ class Gateway:
             ),
             x.log,
         )
+
+
+def _named(request: Request) -> Named:
+    """What a request addresses; an access point has chosen the bucket already."""
+    headers, onward = request.headers, request.onward
+    name = named(headers.get("host", ""), request.path, scope_of(headers.get("authorization", ""), request.query))
+    if onward is not None and onward.bucket:
+        return Named("s3", f"/{onward.bucket}{request.path}", onward.bucket, virtual=True, host=name.host)
+    return name
 
 
 def _check_length(request: Request) -> None:

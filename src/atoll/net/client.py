@@ -31,13 +31,15 @@ class PoolLimits:
 
 
 POOL_LIMITS = PoolLimits()
+SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 class Pool:
     """A Handler that asks one origin. Raises Upstream (Incomplete when an answer's body is cut) and what the request's body raises.
 
-    A request that found its warm connection closed, before any byte of an answer, is sent once more on a fresh one if its body
-    is small. A streamed body that raises breaks the connection before its end is sent.
+    A safe request (RFC 9110 section 9.2.1) that found its warm connection closed, before any byte of an answer, is sent once
+    more on a fresh one if its body is small. Any other may have been done: a conditional write would be refused by its own
+    first sending, a delete would leave two markers. A streamed body that raises breaks the connection before its end is sent.
     """
 
     def __init__(self, dial: Dial, authority: str, *, clock: Clock, limits: PoolLimits = POOL_LIMITS) -> None:
@@ -73,7 +75,7 @@ class Pool:
         try:
             return await self._ask(connection, request)
         except Gone:
-            if not connection.used_before or request.body.small is None:
+            if not connection.used_before or request.body.small is None or request.method not in SAFE_METHODS:
                 raise
         return await self._ask(await self._fresh(), request)
 

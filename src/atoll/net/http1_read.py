@@ -300,6 +300,6 @@ def _origin_form(method: str, target: str, headers: dict[str, str]) -> str:
 
 def _authority(url: bytes) -> tuple[str, int]:
     host, mark, port = url.decode("latin-1").rpartition(":")
-    if not mark or not host or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+    if not mark or not host or not port.isascii() or not port.isdecimal() or len(port) > 5 or not 0 < int(port) < 65536:
         raise _bad("CONNECT wants host:port.")
     return host.removeprefix("[").removesuffix("]"), int(port)

@@ -15,13 +15,19 @@ BACKLOG = 1024  # connections that the kernel keeps for us until we accept
 Dial = Callable[[asyncio.BaseProtocol], Awaitable[None]]
 
 
-def bound(host: str, port: int = 0, *, backlog: int = BACKLOG) -> socket.socket:
-    """A listening socket, not yet served: it can be handed to a forked process. Port 0 takes a free one. Raises OSError, naming the port."""
+def bound(host: str, port: int = 0, *, backlog: int = BACKLOG, shared: bool = False) -> socket.socket:
+    """A listening socket, not yet served: it can be handed to a forked process. Port 0 takes a free one.
+
+    `shared`: other processes of this user that say so too listen on the same port, and the kernel deals connections out among
+    them (socket(7), SO_REUSEPORT). Raises OSError, naming the port.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # no SO_REUSEPORT: a stale twin would take part of the connections (performance.md, lesson 18)
+        # no SO_REUSEPORT by default: a stale twin would take part of the connections (performance.md, lesson 18)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it on Linux
         sock.setblocking(False)
         sock.bind((host, port))

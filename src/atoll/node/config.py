@@ -19,8 +19,9 @@ Compat = Literal["lenient", "strict"]
 PlaceKind = Literal["region", "city"]
 
 PORT_MAX = 65535
+WORKERS_MAX = 64  # processes of one region
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,30}")
-_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links", "state"}
+_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links", "state", "workers"}
 _PLACE_KEYS = {"kind", "at", "address", "node"}
 _LINK_KEYS = {"between", "rtt_ms", "source"}
 _LISTENER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([A-Za-z0-9.-]+)):([1-9]\d{0,4})")
@@ -62,7 +63,7 @@ class Place:
 @dataclass(frozen=True)
 class World:
     """Places in the order of the file, links, and the two settings. `state`: the region that holds the control state of a
-    world that spans machines, "" on one machine."""
+    world that spans machines, "" on one machine. `workers`: processes of each region; one of them writes."""
 
     places: tuple[Place, ...]
     links: Mapping[frozenset[str], Distance]
@@ -71,6 +72,7 @@ class World:
     profile: Profile = "native"
     compat: Compat = "lenient"
     state: str = ""
+    workers: int = 1
 
     @cached_property
     def points(self) -> Mapping[str, Point]:
@@ -92,8 +94,8 @@ class World:
         """All regions, the nearest first."""
         return tuple(sorted(self.regions, key=lambda region: (self.distance(place, region).rtt_ms, region)))
 
-    def with_settings(self, profile: Profile | None, compat: Compat | None) -> World:
-        return replace(self, profile=profile or self.profile, compat=compat or self.compat)
+    def with_settings(self, profile: Profile | None, compat: Compat | None, workers: int | None = None) -> World:
+        return replace(self, profile=profile or self.profile, compat=compat or self.compat, workers=workers or self.workers)
 
 
 def _number(table: Mapping[str, object], key: str, default: float, complaints: list[str]) -> float:
@@ -180,11 +182,14 @@ def parse(text: str, source: str) -> World:
     state = table.get("state", "")
     if state and not any(place.name == state and place.kind == "region" for place in places):
         complaints.append(f"state = {state!r} is no region of this world")
+    workers = table.get("workers", 1)
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= WORKERS_MAX:
+        complaints.append(f"workers = {workers!r} is not a number of processes from 1 to {WORKERS_MAX}")
     same = _number(table, "same_place_rtt_ms", 0.3, complaints)
     jitter = _number(table, "jitter_ms", 1.0, complaints)
     if complaints:
         raise WorldError(source, complaints)
-    return World(places, links, same, jitter, table.get("profile", "native"), table.get("compat", "lenient"), state)
+    return World(places, links, same, jitter, table.get("profile", "native"), table.get("compat", "lenient"), state, workers)
 
 
 def builtin_text() -> str:

@@ -16,10 +16,8 @@ from atoll.domain.shapes import Handler
 from atoll.gateway.authenticate import Authenticate
 from atoll.gateway.front import GLOBAL_REGION, Front, Point, refuse_names
 from atoll.gateway.metrics import Gauge, Metrics
-from atoll.gateway.peer import Peer
 from atoll.gateway.record import Recorder, RequestIds
 from atoll.net.certificates import Leaves
-from atoll.net.client import Pool
 from atoll.net.http1 import Http1Server
 from atoll.net.tcp import Dial, dial
 from atoll.net.timers import Timers
@@ -28,6 +26,7 @@ from atoll.net.tunnel import Tunnel
 from atoll.net.wan import Link, dial_over, pipe
 from atoll.node.config import World
 from atoll.node.region import refreshed
+from atoll.node.region_client import RegionClient
 from atoll.node.routing import MeasuredRouting
 from atoll.rules.naming import Host, Named, is_literal, owned
 from atoll.rules.routing import Chooser
@@ -43,10 +42,19 @@ JITTER_SIGMAS = 5.0  # the world's jitter is a bound, a link's a standard deviat
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a region's process listens on this machine: plain HTTP, and TLS for tunnels."""
+    """Where a region listens on this machine: plain HTTP, and TLS for tunnels.
+
+    `workers` are ports of its processes, one each, the writer's first; () when there is but one process, at `port`.
+    """
 
     port: int
     tls: int
+    workers: tuple[int, ...] = ()
+
+    @property
+    def each(self) -> tuple[int, ...]:
+        """A port for every process, the writer's first."""
+        return self.workers or (self.port,)
 
 
 def link(world: World, a: str, b: str) -> Link:
@@ -89,25 +97,28 @@ class Entrance:
         self._shared = shared
         world = shared.world
         self.links = {region: link(world, place, region) for region in world.regions}
-        self.pools = {region: Pool(self._dial(region, shared.addresses[region].port), region, clock=shared.clock) for region in world.regions}
+        self.regions = {region: self._client(region) for region in world.regions}
+        carriers = {region: client.carry for region, client in self.regions.items()}
         self.routing = MeasuredRouting(
-            place, self.pools, lambda region: world.distance(place, region).rtt_ms, shared.clock, Chooser()
+            place, carriers, lambda region: world.distance(place, region).rtt_ms, shared.clock, Chooser()
         )
         self.front = self._front()
+
+    def _client(self, region: str) -> RegionClient:
+        shared = self._shared
+        dials = [self._dial(region, port) for port in shared.addresses[region].each]
+        return RegionClient(region, dials, key=shared.key, clock=shared.clock, version=lambda: shared.state.version)
 
     def _dial(self, region: str, port: int) -> Dial:
         return dial_over(dial("127.0.0.1", port), self.links[region], self._shared.timers)
 
     def _front(self) -> Front:
         shared = self._shared
-        peers: dict[str, Handler] = {
-            region: Peer(pool, key=shared.key, clock=shared.clock, version=lambda: shared.state.version) for region, pool in self.pools.items()
-        }
         return Front(
             place=self.place,
             nearest=shared.world.nearest_regions(self.place),
             home=GLOBAL_REGION,
-            peers=peers,
+            peers={region: client.peer for region, client in self.regions.items()},
             points=shared.point,
             bucket_region=shared.bucket_region,
             routing=self.routing,
@@ -162,7 +173,7 @@ class Entrance:
             yield "atoll_region_healthy", "Does the region answer?", labels, float(self.routing.healthy(region))
 
     async def close(self) -> None:
-        for pool in self.pools.values():
-            await pool.close()
+        for client in self.regions.values():
+            await client.close()
 
 

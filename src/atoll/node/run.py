@@ -6,23 +6,26 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 import uvloop
 
-from atoll.domain.message import Request
-from atoll.domain.shapes import Handler
-from atoll.gateway.metrics import Metrics
-from atoll.gateway.observe import Observed
+from atoll.domain.caller import Onward
+from atoll.domain.errors import Upstream
+from atoll.domain.message import Body, Request
+from atoll.domain.shapes import Handler, Store
+from atoll.gateway.metrics import Counters, Metrics
+from atoll.gateway.observe import COUNTERS, Action, Observed
 from atoll.gateway.pace import PaceSettings, PathPace
-from atoll.gateway.peer import Believing, Peer
+from atoll.gateway.peer import Believing
 from atoll.gateway.record import FLUSH_S, Recorder, RequestIds
+from atoll.gateway.workers import UpToDate, WritesElsewhere
 from atoll.net.certificates import Leaves, load_ca, server_context
-from atoll.net.client import Pool
 from atoll.net.clock import SystemClock
 from atoll.net.http1 import Http1Server
 from atoll.net.http1_connection import Limits
@@ -34,7 +37,9 @@ from atoll.node import aliases, entry, region
 from atoll.node.config import World
 from atoll.node.descriptors import limits_of
 from atoll.node.home import Home
+from atoll.node.region_client import RegionClient, audience
 from atoll.node.returns import Returns
+from atoll.node.routing import MeasuredRouting
 from atoll.rules.pace import Fit
 from atoll.rules.published import measured_inside
 from atoll.services.iam.plane import Identities
@@ -42,11 +47,17 @@ from atoll.services.s3.here import RuleBook
 from atoll.services.s3.nudge import Nudge
 from atoll.services.s3control.plane import AccessPoints
 from atoll.state import State
+from atoll.store.disk.reader import ReadingStore
 from atoll.store.wrap.announced import Announced
+from atoll.wire.codec import codec
 
 GRACE_S = 5.0  # running requests may finish for so long when a process is told to stop
 PACE_PATH = "/_atoll/pace"
+COUNTERS_MAX_BYTES = 4 * 1024 * 1024
 SERVERS_PER_PLACE = 2  # what clients reach, and what refuses the names that are not ours
+
+
+Loop = Callable[[], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,54 +130,151 @@ def _paces(world: World, name: str) -> PaceSettings:
     return PaceSettings(paths, seed=os.getpid())
 
 
-async def serve_region(plan: Plan, name: str, ready: int) -> None:
-    """A region's process, until it is told to stop."""
+async def serve_region(plan: Plan, name: str, worker: int, ready: int) -> None:
+    """One of a region's processes, until it is told to stop. The first has the store and writes; the others read."""
+    async with AsyncExitStack() as stack:
+        process = await _opened_process(stack, plan, name, worker)
+        shared, loops = await _reading(stack, process) if worker else await _writing(stack, process)
+        paths = aliases.routing(shared, {other: client.carry for other, client in process.clients.items()})
+        handler = _answering(process, shared, paths)
+        record, clock = process.record, process.clock
+        server = await stack.enter_async_context(Http1Server(handler, clock=clock, limits=limits_of(1), on_bug=_bug(record, clock)))
+        group = await stack.enter_async_context(_patient_group())
+        loops += [process.state.follow, partial(_flush, record), paths.watch]
+        for loop in loops:
+            group.create_task(loop())
+        await _listen(process, server)
+        await _until_told(ready, group, lambda: server.close(GRACE_S))
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What one process of a region has, whether it writes or reads."""
+
+    plan: Plan
+    name: str
+    worker: int
+    key: bytes
+    clock: SystemClock
+    state: State
+    record: Recorder
+    metrics: Metrics
+    ids: RequestIds
+    clients: Mapping[str, RegionClient]  # of every region
+    siblings: Sequence[Handler]  # the region's processes, the writer first, this one too
+
+    @property
+    def address(self) -> entry.Address:
+        return self.plan.regions[self.name]
+
+    def shared(self, engine: Store, store: Store, nudge: Nudge) -> region.Shared:
+        return region.Shared(
+            self.plan.world, self.name, self.plan.account, self.state, engine, store, self.clock, Identities(self.state, os.urandom),
+            AccessPoints(self.state), nudge, self.record, self.metrics, RuleBook(), lambda other: self.clients[other].peer,
+        )  # fmt: skip
+
+
+async def _opened_process(stack: AsyncExitStack, plan: Plan, name: str, worker: int) -> Process:
     timers = Timers()
     clock = SystemClock(timers)
-    home, world, nudge = plan.home, plan.world, Nudge()
-    metrics, record = Metrics(name), Recorder(home.log(name), name)
-    ids, key = RequestIds(), home.node_key.read_bytes()
-    pools = {
-        other: Pool(
-            dial_over(dial("127.0.0.1", plan.regions[other].port), entry.link(world, name, other), timers), other, clock=clock
-        )
-        for other in world.regions
-    }
-    peers: dict[str, Handler] = {other: Peer(pool, key=key, clock=clock, version=lambda: state.version) for other, pool in pools.items()}
-    async with AsyncExitStack() as stack:
-        stack.callback(timers.close)
-        state = await stack.enter_async_context(_opened_state(home))
-        for pool in pools.values():
-            stack.push_async_callback(pool.close)
-        store = await stack.enter_async_context(region.opened_store(home, name, clock))
-        shared = region.Shared(
-            world, name, plan.account, state, store, Announced(store, nudge.ring), clock, Identities(state, os.urandom), AccessPoints(state), nudge, record,
-            metrics, RuleBook(), peers.__getitem__,
-        )  # fmt: skip
-        gateway = region.gateway(shared, ids)
-        gateway.pace.set(_paces(world, name))
-        copying = region.replication(shared)
-        returns = Returns(pools, copying.returned, clock)
-        metrics.gauges(lambda: region.gauges(copying))
-        health = _region_health(plan, name, state)
-        paths = aliases.routing(shared, pools)
-        entered = aliases.Aliases(gateway, aliases.front(shared, paths, peers, ids)) if world.compat == "lenient" else gateway
-        handler = Believing(
-            Observed(entered, metrics, health, {PACE_PATH: _pace_action(gateway.pace.set)}),
-            key=key,
-            clock=clock,
-            refused=lambda why: record.event({"time": clock.now(), "event": "envelope refused", "reason": why}),
-        )
-        server = await stack.enter_async_context(Http1Server(handler, clock=clock, limits=limits_of(1), on_bug=_bug(record, clock)))
-        leaves = Leaves(load_ca(home.root), clock.now)
-        group = await stack.enter_async_context(_patient_group())
-        for task in (state.follow(), _flush(record), copying.run(), region.reconciler(shared).run(), returns.watch(), paths.watch()):
-            group.create_task(task)
-        address = plan.regions[name]
-        await server.listen([bound(plan.host, address.port)])
-        context = server_context(leaves, now=clock.now())
-        await server.listen([bound(plan.host, address.tls)], over=lambda plain: over_tls(plain, context))
-        await _until_told(ready, group, lambda: server.close(GRACE_S))
+    stack.callback(timers.close)
+    home, called = plan.home, process_name(name, worker)
+    key = home.node_key.read_bytes()
+    state = await stack.enter_async_context(_opened_state(home))
+
+    def client(other: str) -> RegionClient:
+        way = entry.link(plan.world, name, other)
+        dials = [dial_over(dial("127.0.0.1", port), way, timers) for port in plan.regions[other].each]
+        return RegionClient(other, dials, key=key, clock=clock, version=lambda: state.version)
+
+    clients = {other: client(other) for other in plan.world.regions}
+    beside = RegionClient(name, [dial("127.0.0.1", port) for port in plan.regions[name].each], key=key, clock=clock, version=lambda: state.version)
+    for one in (*clients.values(), beside):
+        stack.push_async_callback(one.close)
+    return Process(plan, name, worker, key, clock, state, Recorder(home.log(called), called), Metrics(name), RequestIds(), clients, beside.peers)
+
+
+def process_name(region_name: str, worker: int) -> str:
+    """As the log, `status` and the supervisor call it: the writer has the region's name."""
+    return f"{region_name}.{worker}" if worker else region_name
+
+
+async def _writing(stack: AsyncExitStack, process: Process) -> tuple[region.Shared, list[Loop]]:
+    """The store, and the loops that only its owner runs."""
+    nudge = Nudge()
+    store = await stack.enter_async_context(region.opened_store(process.plan.home, process.name, process.clock))
+    shared = process.shared(store, Announced(store, nudge.ring), nudge)
+    copying = region.replication(shared)
+    returns = Returns({other: client.carry for other, client in process.clients.items()}, copying.returned, process.clock)
+    process.metrics.gauges(lambda: region.gauges(copying))
+    return shared, [copying.run, region.reconciler(shared).run, returns.watch]
+
+
+async def _reading(stack: AsyncExitStack, process: Process) -> tuple[region.Shared, list[Loop]]:
+    store = await ReadingStore.open(process.plan.home.store(process.name))
+    stack.push_async_callback(store.close)
+    return process.shared(store, store, Nudge()), [store.unlock]
+
+
+def _answering(process: Process, shared: region.Shared, paths: MeasuredRouting) -> Handler:
+    """Everything that a request to this process goes through, from the outside in."""
+    plan, record, clock = process.plan, process.record, process.clock
+    gateway = region.gateway(shared, process.ids)
+    gateway.pace.set(_paces(plan.world, process.name))
+    handler: Handler = gateway
+    if plan.world.compat == "lenient":
+        peers = {other: client.peer for other, client in process.clients.items()}
+        handler = aliases.Aliases(gateway, aliases.front(shared, paths, peers, process.ids))
+    if process.worker:
+        handler = WritesElsewhere(handler, process.siblings[0], clock=clock, codec=codec("s3"), ids=process.ids)
+    set_pace = _pace_action(gateway.pace.set)
+    actions = {PACE_PATH: set_pace if process.worker else _everywhere(process, PACE_PATH, set_pace)}
+    observed = Observed(handler, process.metrics, _region_health(process), actions, partial(_counted, process))
+    return Believing(
+        UpToDate(observed, process.state.catch_up),
+        key=process.key,
+        clock=clock,
+        refused=lambda why: record.event({"time": clock.now(), "event": "envelope refused", "reason": why}),
+        audience=audience(process.worker),
+    )
+
+
+async def _listen(process: Process, server: Http1Server) -> None:
+    """Plain and TLS, shared with the region's other processes; and a port of this process alone, when there are others."""
+    host, address, clock = process.plan.host, process.address, process.clock
+    several = bool(address.workers)
+    await server.listen([bound(host, address.port, shared=several)])
+    if several:
+        await server.listen([bound(host, address.workers[process.worker])])
+    context = server_context(Leaves(load_ca(process.plan.home.root), clock.now), now=clock.now())
+    await server.listen([bound(host, address.tls, shared=several)], over=lambda plain: over_tls(plain, context))
+
+
+async def _counted(process: Process) -> list[Counters]:
+    """What the region's other processes count; one that is away counts nothing just now."""
+    return [msgspec.json.decode(answer, type=Counters) for answer in await _ask_siblings(process, COUNTERS, b"")]
+
+
+def _everywhere(process: Process, path: str, act: Action) -> Action:
+    """An action of the writer that the readers take as well."""
+
+    async def acting(body: bytes) -> bytes:
+        await _ask_siblings(process, path, body)
+        return await act(body)
+
+    return acting
+
+
+async def _ask_siblings(process: Process, path: str, body: bytes) -> list[bytes]:
+    asking = Onward("127.0.0.1", secure=False)
+    answers = []
+    for worker, sibling in enumerate(process.siblings):
+        if worker != process.worker:
+            with suppress(Upstream):
+                headers = {"host": "127.0.0.1", "content-length": str(len(body))}
+                response = await sibling(Request("POST", path, headers, Body.of(body), onward=asking))
+                answers.append(await response.body.read_small(COUNTERS_MAX_BYTES))
+    return answers
 
 
 @asynccontextmanager
@@ -179,15 +287,15 @@ async def _patient_group() -> AsyncIterator[asyncio.TaskGroup]:
         pass
 
 
-def _region_health(plan: Plan, name: str, state: State) -> Callable[[], dict[str, Any]]:
+def _region_health(process: Process) -> Callable[[], dict[str, Any]]:
     return lambda: {
-        "process": name,
+        "process": process_name(process.name, process.worker),
         "kind": "region",
         "ready": True,
         "pid": os.getpid(),
-        "state_version": state.version,
-        "state_trouble": state.trouble,
-        "profile": plan.world.profile,
+        "state_version": process.state.version,
+        "state_trouble": process.state.trouble,
+        "profile": process.plan.world.profile,
     }
 
 
@@ -238,7 +346,8 @@ async def _open_place(
         shared.record.flush()  # who asks for the entry's health may then read what it logged: `atoll explain --last`
         return health
 
-    server = Http1Server(Observed(gate.front, shared.metrics, told), clock=shared.clock, limits=limits, on_bug=bug)
+    observed = Observed(gate.front, shared.metrics, told)
+    server = Http1Server(UpToDate(observed, shared.state.catch_up), clock=shared.clock, limits=limits, on_bug=bug)
     refusing = Http1Server(gate.refusal(), clock=shared.clock, limits=limits, on_bug=bug)
     server.connect = gate.connector(server, refusing)
     await stack.enter_async_context(refusing)

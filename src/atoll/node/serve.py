@@ -100,6 +100,8 @@ def _complaints(world: World, place: str) -> Iterator[str]:
             yield f'place {name}: node = "HOST:PORT" is missing, where the other nodes call it'
     if not world.state:
         yield 'state = "REGION" is missing: the region that holds the control state'
+    if world.workers > 1:
+        yield f"workers = {world.workers}: a place of a world that spans machines has one process for now"
     if world.profile != "native":
         yield f'profile = "{world.profile}" is for emulated distances; between machines they are real'
 

@@ -36,12 +36,16 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 
 @dataclass
 class Child:
-    """One supervised process and the places it stands for (rows of `status`, a name in each)."""
+    """One supervised process and the places it stands for (rows of `status`, a name in each).
+
+    `place`: the processes of one place stop and start together; "" is the place of this name.
+    """
 
     name: str
     start: Start
     stderr: Path
     places: tuple[Mapping[str, Any], ...]
+    place: str = ""
     pid: int | None = None
     state: ChildState = "stopped"
     restarts: int = 0
@@ -256,21 +260,31 @@ class Supervisor:
             case {"do": "shutdown"}:
                 self.shutdown()
                 self._waiting.append(Waiting(connection, self._all_stopped, self.status))
-            case {"do": "stop" | "start" as verb, "place": str(place)} if place in self.children:
-                self._steer(connection, verb, self.children[place])
+            case {"do": "stop" | "start" as verb, "place": str(place)} if self._of(place):
+                self._steer(connection, verb, self._of(place))
             case {"do": "stop" | "start", "place": place}:
-                _reply(connection, {"error": f"{place} is no process of this world; there are: {', '.join(self.children)}"})
+                _reply(connection, {"error": f"{place} is no process of this world; there are: {', '.join(self._names())}"})
             case _:
                 _reply(connection, {"error": f"unknown request {asked!r}"})
 
-    def _steer(self, connection: socket.socket, verb: str, child: Child) -> None:
-        if verb == "stop":
-            child.again = False
-            self._stop(child)
-            self._waiting.append(Waiting(connection, lambda: child.state == "stopped", self.status))
-            return
-        # known as waiting before the fork, so that the child closes its copy of the connection
-        self._waiting.append(Waiting(connection, lambda: child.state == "ready", self.status))
+    def _of(self, place: str) -> list[Child]:
+        return [child for child in self.children.values() if (child.place or child.name) == place]
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(child.place or child.name for child in self.children.values()))
+
+    def _steer(self, connection: socket.socket, verb: str, processes: list[Child]) -> None:
+        wanted = "stopped" if verb == "stop" else "ready"
+        # known as waiting before a fork, so that the child closes its copy of the connection
+        self._waiting.append(Waiting(connection, lambda: all(child.state == wanted for child in processes), self.status))
+        for child in processes:
+            if verb == "stop":
+                child.again = False
+                self._stop(child)
+            else:
+                self._begin(child)
+
+    def _begin(self, child: Child) -> None:
         if child.pid is None:
             self._fork(child)
         child.again = child.state == "stopping"
@@ -292,11 +306,16 @@ class Supervisor:
     def status(self) -> dict[str, Any]:
         """Every place with the process that stands for it."""
         places = [
-            {**place, "state": child.state, "pid": child.pid, "restarts": child.restarts, "process": child.name}
+            {**place, **_life(child), "process": child.name, **self._workers(child)}
             for child in self.children.values()
             for place in child.places
         ]
         return {**self.facts, "supervisor": os.getpid(), "places": places}
+
+    def _workers(self, child: Child) -> dict[str, Any]:
+        """The other processes of a place that has several."""
+        others = [one for one in self._of(child.place) if one is not child] if child.place else []
+        return {"workers": [{"process": one.name, **_life(one)} for one in others]} if others else {}
 
     def _close(self, *, child: bool = False) -> None:
         self._selector.close()
@@ -307,6 +326,10 @@ class Supervisor:
             waiting.connection.close()
         if not child and not self._path.startswith("\0"):
             Path(self._path).unlink(missing_ok=True)
+
+
+def _life(child: Child) -> dict[str, Any]:
+    return {"state": child.state, "pid": child.pid, "restarts": child.restarts}
 
 
 def _line(connection: socket.socket) -> bytes:

@@ -19,7 +19,7 @@ from atoll.node import ports
 from atoll.node.config import Place, World
 from atoll.node.entry import Address
 from atoll.node.home import Home, write_whole
-from atoll.node.run import Plan, run, serve_entry, serve_region
+from atoll.node.run import Plan, process_name, run, serve_entry, serve_region
 from atoll.node.supervisor import Child, Supervisor
 from atoll.services.iam.making import create_world
 from atoll.state import State
@@ -104,11 +104,13 @@ def plan(home: Home, world: World, root: Root, *, port: int | None, host: str = 
     """Ports for every listener: where they were before, as far as they are free. Raises PortTaken."""
     before = home.read_run() or {}
     old_entry = [int(place["port"]) for place in before.get("places", [])]
-    old_regions = [int(number) for row in before.get("regions", {}).values() for number in (row["port"], row["tls"])]
+    old_regions = [int(number) for row in before.get("regions", {}).values() for number in (row["port"], row["tls"], *row.get("workers", ()))]
     entry_ports = ports.block(len(world.places), insist_on=port, before=old_entry)
-    numbers = ports.free(2 * len(world.regions), before=old_regions)
+    each = 2 + (world.workers if world.workers > 1 else 0)
+    numbers = ports.free(each * len(world.regions), before=old_regions)
     addresses = {
-        name: Address(numbers[2 * index], numbers[2 * index + 1]) for index, name in enumerate(world.regions)
+        name: Address(numbers[index], numbers[index + 1], tuple(numbers[index + 2 : index + each]))
+        for index, name in zip(range(0, len(numbers), each), world.regions, strict=True)
     }
     names = [place.name for place in world.places]
     return Plan(home, world, root.account, host, dict(zip(names, entry_ports, strict=True)), addresses)
@@ -134,22 +136,24 @@ def facts(the_plan: Plan, root: Root) -> dict[str, Any]:
         "compat": the_plan.world.compat,
         "ca": str(the_plan.home.ca),
         "places": [_row(the_plan, place) for place in the_plan.world.places],
-        "regions": {name: {"port": one.port, "tls": one.tls} for name, one in the_plan.regions.items()},
+        "regions": {name: {"port": one.port, "tls": one.tls, "workers": list(one.workers)} for name, one in the_plan.regions.items()},
     }
 
 
 def children(the_plan: Plan) -> list[Child]:
-    """One process per region, and the entry for all places. Cities live and die with the entry."""
+    """The processes of each region, and the entry for all places. Cities live and die with the entry."""
     world, logs = the_plan.world, the_plan.home.logs
     by_name = {place.name: place for place in world.places}
     regions = [
         Child(
-            name,
-            partial(_start, partial(serve_region, the_plan, name)),
-            logs / f"{name}.err",
-            ({**_row(the_plan, by_name[name]), **_address(the_plan, name)},),
+            process_name(name, worker),
+            partial(_start, partial(serve_region, the_plan, name, worker)),
+            logs / f"{process_name(name, worker)}.err",
+            () if worker else ({**_row(the_plan, by_name[name]), **_address(the_plan, name)},),
+            place=name,
         )
         for name in world.regions
+        for worker in range(world.workers)
     ]
     cities = tuple(_row(the_plan, place) for place in world.places if place.kind == "city")
     everywhere = tuple(by_name)

@@ -20,6 +20,10 @@ _ESCAPED = r"%(?:[0189A-F][0-9A-F]|2[0-9ABC]|3[A-F]|40|5[BCDE]|60|7[BCDF])"
 _strict_name = re.compile(rf"(?:[A-Za-z0-9\-_.~]++|{_ESCAPED}|%2F)*+").fullmatch
 _strict_path = re.compile(rf"/(?:[A-Za-z0-9\-_.~/]++|{_ESCAPED})*+").fullmatch
 _stamp = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})T([01][0-9]|2[0-3])([0-5][0-9])([0-5][0-9]|60)Z", re.ASCII).fullmatch
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_rfc1123 = re.compile(
+    rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?([0-9]{{1,2}}) ({'|'.join(_MONTHS)}) ([0-9]{{4}}) ([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}}) (?:GMT|UTC|[+-]0000)"
+).fullmatch
 _blanks = re.compile(r"[ \t]+")  # not str.split(): latin-1 text of UTF-8 bytes may hold U+00A0 and U+0085
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _STAMPS_REMEMBERED = 1024  # clients sign many requests in one second
@@ -103,6 +107,16 @@ def epoch(stamp: str) -> int:
         raise ValueError(f"{stamp!r} is not a date of the form yyyymmddThhmmssZ")
     year, month, day, hour, minute, second = map(int, found.groups())
     return (date(year, month, day).toordinal() - _EPOCH_DAY) * 86400 + hour * 3600 + minute * 60 + second
+
+
+def stamp_of_date(text: str) -> str:
+    """A Date header as X-Amz-Date writes it: RFC 1123 form (of UTC), or already ISO basic. What is neither is given back as
+    it is, for `epoch` to refuse."""
+    found = _rfc1123(text)
+    if found is None:
+        return text
+    day, month, year, hour, minute, second = found.groups()
+    return f"{year}{_MONTHS.index(month) + 1:02}{day:0>2}T{hour}{minute}{second}Z"
 
 
 def stamp(now: float) -> str:

@@ -52,11 +52,13 @@ def _body_mode(request: Request) -> str:
     return "unknown" if request.body.length is None else str(request.body.length)
 
 
-def seal(request: Request, onward: Onward, *, key: bytes, now: float, sender: str, count: int) -> dict[str, str]:
-    """The headers that vouch for `onward` on this request."""
+def seal(
+    request: Request, onward: Onward, *, key: bytes, now: float, sender: str, count: int, audience: str = ""
+) -> dict[str, str]:
+    """The headers that vouch for `onward` on this request, to the process of a region that `audience` names."""
     text = base64.urlsafe_b64encode(_pack(onward)).decode()
     date, nonce, mode = f"{now:.3f}", f"{sender}.{count}", _body_mode(request)
-    return {ONWARD: text, DATE: date, NONCE: nonce, BODY_MODE: mode, MAC: _mac(key, request, date, nonce, mode, text)}
+    return {ONWARD: text, DATE: date, NONCE: nonce, BODY_MODE: mode, MAC: _mac(key, request, date, nonce, mode, text, audience)}
 
 
 class Seen:
@@ -90,14 +92,14 @@ class Seen:
             self._senders.popitem(last=False)
 
 
-def believe(request: Request, *, key: bytes, now: float, seen: Seen) -> Request:
+def believe(request: Request, *, key: bytes, now: float, seen: Seen, audience: str = "") -> Request:
     """The request with `onward` set and the envelope's headers taken off. Raises NotBelieved."""
     headers = dict(request.headers)
     try:
         text, date, nonce, mac, mode = (headers.pop(name) for name in (ONWARD, DATE, NONCE, MAC, BODY_MODE))
     except KeyError as error:
         raise NotBelieved(f"{error.args[0]} is missing") from None
-    if not hmac.compare_digest(_mac(key, request, date, nonce, mode, text), mac):
+    if not hmac.compare_digest(_mac(key, request, date, nonce, mode, text, audience), mac):
         raise NotBelieved("the MAC does not match")
     if abs(now - float(date)) > WINDOW_S:
         raise NotBelieved(f"{date} is more than {WINDOW_S} s away from {now:.3f}")

@@ -50,7 +50,7 @@ class Credential(msgspec.Struct, frozen=True):
 class Presented(msgspec.Struct, frozen=True):
     """One signature as presented, nothing of it verified.
 
-    `date` in epoch seconds, `stamp` the same as sent. `expires_s` is a life in seconds (0 in header form); a SigV2 URL has
+    `date` in epoch seconds, `stamp` the same as X-Amz-Date writes it. `expires_s` is a life in seconds (0 in header form); a SigV2 URL has
     date 0 and so its `expires_s` is the epoch second of its end. `content_sha256` is the payload mode or hash in force.
     """
 
@@ -159,7 +159,7 @@ def _from_header(request: Request, line: str, *, s3: bool) -> Presented:
     if not signature:
         raise Malformed("The authorization header requires the parameters Credential, SignedHeaders and Signature.")
     headers = request.headers
-    stamp = headers.get("x-amz-date", "")
+    stamp, source = _stamp(request, credential)
     region_set = ""
     if not credential.region:
         region_set = headers.get("x-amz-region-set", "")
@@ -171,7 +171,7 @@ def _from_header(request: Request, line: str, *, s3: bool) -> Presented:
     return Presented(
         credential,
         stamp,
-        _date(stamp, credential, "header x-amz-date"),
+        _date(stamp, credential, source),
         signature,
         headers.get("x-amz-s3session-token" if credential.service == "s3express" else "x-amz-security-token", ""),
         region_set,
@@ -179,6 +179,20 @@ def _from_header(request: Request, line: str, *, s3: bool) -> Presented:
         "header",
         payload,
     )
+
+
+def _stamp(request: Request, credential: Credential) -> tuple[str, str]:
+    """The request's time, and which header says it: X-Amz-Date wherever it is, else a signed Date (signing.md, section 2.1).
+    An unsigned Date proves nothing: whoever holds an old signature could put today's there. Raises Malformed."""
+    headers = request.headers
+    stamp = headers.get("x-amz-date")
+    if stamp is not None:
+        return stamp, "header x-amz-date"
+    if "date" not in headers:
+        raise Malformed("AWS authentication requires a valid Date or x-amz-date header; both are missing.")
+    if "date" not in credential.signed_set:
+        raise Malformed("AWS authentication requires a valid Date or x-amz-date header; the Date header is not signed.")
+    return canonical.stamp_of_date(headers["date"]), "header Date"
 
 
 @lru_cache(maxsize=CREDENTIALS_REMEMBERED)

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import PRESIGN_MAX_S, SKEW_MAX_S
 from atoll.domain.message import Request
-from atoll.rules import canonical, presign, sigv2, sigv4, sigv4a
+from atoll.rules import canonical, plus, presign, sigv2, sigv4, sigv4a
 from atoll.rules.chunked import ChunkVerifier
 from atoll.rules.presented import Credential, Presented, malformed, present
 
@@ -166,46 +166,68 @@ def verify(
     body_sha256: str | None = None,
     bucket: str = "",
     virtual: bool = False,
-) -> None:
-    """Step 10: the signature is the one that `secret` makes. Raises SignatureDoesNotMatch with what we hashed.
+    strict: bool = False,
+) -> str:
+    """Step 10: the signature is the one that `secret` makes. Returns the target that was signed: as it came, but every raw
+    "+" in it is written as what the signature takes it for (rules/plus), so that just this is executed. Raises
+    SignatureDoesNotMatch with what we hashed.
 
     `s3` False: path rules and payload hash of other services, `body_sha256` is the hash of the body that was read (None: no
-    body). `bucket` and `virtual` (the bucket stands in the host name) matter to SigV2 URLs alone.
+    body). `bucket` and `virtual` (the bucket stands in the host name) matter to SigV2 URLs alone. `strict`: a plus in a path
+    is a blank and nothing else.
     """
     credential = presented.credential
     if credential.algorithm == sigv2.ALGORITHM:
-        _verify_sigv2(presented, request, secret, bucket=bucket, virtual=virtual)
-        return
+        return _verify_sigv2(presented, request, secret, bucket=bucket, virtual=virtual)
     payload = presented.content_sha256 if s3 else body_sha256 or canonical.EMPTY_SHA256
     try:
         headers = canonical.canonical_headers(request.headers, credential.signed)
     except KeyError as missing:
         raise _mismatch(presented, "", b"", f"The signed header {missing.args[0]} did not arrive.") from missing
-    asked = canonical.canonical_request(
-        request.method,
-        canonical.canonical_path(request.path, s3=s3),
-        canonical.canonical_query(request.query, without=presign.SIGNATURE if presented.where == "query" else ""),
-        headers=headers,
-        names=credential.names,
-        payload=payload,
-    )
-    text = canonical.string_to_sign(credential.algorithm, presented.stamp, credential.scope, asked)
+    asked, text = "", b""
+    for target in plus.readings(request.target, s3=s3, strict=strict):
+        path, _, query = target.partition("?")
+        asked = canonical.canonical_request(
+            request.method,
+            canonical.canonical_path(path if s3 else request.path, s3=s3),
+            canonical.canonical_query(query, without=presign.SIGNATURE if presented.where == "query" else ""),
+            headers=headers,
+            names=credential.names,
+            payload=payload,
+        )
+        text = canonical.string_to_sign(credential.algorithm, presented.stamp, credential.scope, asked)
+        if _good(presented, secret, text, keys) and _says_the_same(presented, request, target, s3=s3):
+            return target
+    raise _mismatch(presented, asked, text)
+
+
+def _good(presented: Presented, secret: str, text: bytes, keys: KeyCache) -> bool:
+    credential = presented.credential
     if credential.algorithm == sigv4.ALGORITHM:
-        good = _same(keys.signing_key(credential, secret).signature(text), presented.signature)
-    else:
-        good = sigv4a.holds(keys.public_key(credential.access_key, secret), text, presented.signature)
-    if not good:
-        raise _mismatch(presented, asked, text)
+        return _same(keys.signing_key(credential, secret).signature(text), presented.signature)
+    return sigv4a.holds(keys.public_key(credential.access_key, secret), text, presented.signature)
+
+
+def _says_the_same(presented: Presented, request: Request, target: str, *, s3: bool) -> bool:
+    """A token with a raw plus was looked up as it came: the signature must not be over one with a blank."""
+    if presented.where == "header" or target == request.target:
+        return True
+    return present(Request(request.method, target, request.headers), s3=s3) == presented
 
 
 def _same(ours: str, theirs: str) -> bool:
     return hmac.compare_digest(ours.encode(), theirs.encode("utf-8", "surrogateescape"))
 
 
-def _verify_sigv2(presented: Presented, request: Request, secret: str, *, bucket: str, virtual: bool) -> None:
-    text = sigv2.string_to_sign(request, presented.stamp, bucket=bucket, virtual=virtual)
-    if not _same(sigv2.signature(secret, text), presented.signature):
-        raise _mismatch(presented, "", text)
+def _verify_sigv2(presented: Presented, request: Request, secret: str, *, bucket: str, virtual: bool) -> str:
+    """Version 2 signs the path as it was sent, which leaves no doubt: a plus in it is a blank, as at AWS."""
+    text = b""
+    for target in plus.readings(request.target, s3=True, strict=True):
+        asked = Request(request.method, f"{request.path}?{target.partition('?')[2]}", request.headers)
+        text = sigv2.string_to_sign(asked, presented.stamp, bucket=bucket, virtual=virtual)
+        if _same(sigv2.signature(secret, text), presented.signature) and _says_the_same(presented, request, target, s3=True):
+            return target
+    raise _mismatch(presented, "", text)
 
 
 def _mismatch(presented: Presented, asked: str, text: bytes, why: str = "") -> ApiError:

@@ -12,6 +12,8 @@ from atoll.domain.errors import ApiError
 from atoll.domain.limits import PART_MIN_BYTES, PARTS_MAX
 from atoll.domain.objects import Key, Part
 
+UPLOAD_ID_BYTES = 24  # random bytes in an upload id
+
 
 def area(bucket: str) -> str:
     """The internal bucket that holds the uploads in progress of `bucket`."""
@@ -31,6 +33,12 @@ def region_of_upload(text: str) -> str | None:
         return region.decode("ascii") if bar and region else None
     except (binascii.Error, ValueError):
         return None
+
+
+def issued_by(text: str) -> str | None:
+    """The region that can have issued this upload id; None for a text that no region can have issued."""
+    region = region_of_upload(text)
+    return region if region and len(text) == len(upload_id(region, bytes(UPLOAD_ID_BYTES))) else None
 
 
 def folder(bucket: str, upload: str) -> Key:

@@ -13,6 +13,7 @@ import msgspec
 
 from atoll.domain.errors import ApiError
 from atoll.state import file
+from atoll.state.announced_version import AnnouncedVersion
 from atoll.state.change import Change
 from atoll.state.follow import POLL_S, Follower
 from atoll.state.snapshot import Batch, Snapshot
@@ -36,6 +37,7 @@ class State:
         self._inode = path.stat().st_ino if path else 0
         self._writer = writer
         self._follower = follower
+        self._announced = AnnouncedVersion(path) if path else None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
         self._waiting = 0
         self._snapshot = Snapshot()
@@ -96,6 +98,12 @@ class State:
         finally:
             self._waiting -= 1
 
+    def catch_up(self) -> None:
+        """Before a request is judged: bring in whatever any process of this machine has committed. A memory read when there is
+        nothing, so a change holds for every request that begins after its answer, in whichever process."""
+        if self._announced is not None and self._announced.read() > self._snapshot.version:
+            self.refresh()
+
     async def changed(self, since: int) -> int:
         """Wait until there is a version after `since`, and return it."""
         while self._snapshot.version <= since:
@@ -120,6 +128,8 @@ class State:
         self._writer.close()
         if self._follower:
             self._follower.close()
+        if self._announced:
+            self._announced.close()
 
     def _apply(self, batch: Batch) -> None:
         if self._snapshot.apply(batch):
@@ -133,6 +143,7 @@ class State:
             try:
                 result = fn(Change(self._writer))
                 batch = file.since(self._writer, self.version)
+                self._announce(batch.upto)
                 self._writer.execute("COMMIT")
             except BaseException:
                 self._writer.rollback()
@@ -141,6 +152,10 @@ class State:
             raise ApiError("ServiceUnavailable", "The control state cannot be changed at the moment.") from error
         loop.call_soon_threadsafe(self._apply, batch)
         return result
+
+    def _announce(self, version: int) -> None:
+        if self._announced is not None:
+            self._announced.write(version)
 
     def _begin(self) -> None:
         """A file that was moved or replaced would swallow the change: SQLite goes on with what it has open."""

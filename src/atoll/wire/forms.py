@@ -14,6 +14,7 @@ from atoll.wire.models import Field, Model, Ref
 
 FIELDS_MAX = 2000  # ours: IAM's largest call has some 200
 DEPTH_MAX = 16  # ours: IAM's deepest call has 6 levels
+INDEX_MAX_CHARS = 9  # ours: digits of an item's number; more items than FIELDS_MAX cannot be
 
 Tree = dict[str, Any]  # name -> Tree, with the text of the name itself under ""
 
@@ -72,6 +73,8 @@ def _plant(tree: Tree, name: str, value: str) -> None:
     steps = name.split(".")
     if len(steps) > DEPTH_MAX:
         raise invalid(f"{name[:100]!r} is nested too deeply.")
+    if "" in steps:
+        raise invalid(f"There is no parameter {name[:100] or '(without a name)'}.")
     for step in steps:
         tree = tree.setdefault(step, {})
     tree[""] = value
@@ -114,8 +117,8 @@ def _numbered(tree: Tree, word: str, where: str) -> list[Tree]:
         if set(branches) != {word}:
             raise invalid(f"{where[:-1]} holds items named {word}.")
         return _numbered(branches[word], "", where)
-    if not all(step.isascii() and step.isdigit() for step in branches):
-        raise invalid(f"{where[:-1]}: items are numbered.")
+    if not all(step.isascii() and step.isdigit() and len(step) <= INDEX_MAX_CHARS for step in branches):
+        raise invalid(f"{where[:-1]}: items are numbered, with {INDEX_MAX_CHARS} digits at most.")
     return [branches[step] for step in sorted(branches, key=int)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -122,6 +122,9 @@ _SCALARS: Mapping[str, tuple[type, ...]] = {
 }
 
 
+_BITS: Mapping[str, int] = {"integer": scalars.INTEGER_BITS, "long": scalars.LONG_BITS}
+
+
 def _as(kind: type, value: Any, where: str) -> Any:
     if not isinstance(value, kind):
         raise malformed(f"{where} has the wrong type.")
@@ -131,11 +134,25 @@ def _as(kind: type, value: Any, where: str) -> Any:
 def _scalar(kind: str, value: Any, where: str) -> Any:
     try:
         if kind == "timestamp":
-            return scalars.timestamp(value) if isinstance(value, str) else datetime.fromtimestamp(value, UTC)
+            return scalars.timestamp(value) if isinstance(value, str) else scalars.moment_of(_number(value, where))
         if kind == "blob":
             return scalars.blob(_as(str, value, where))
     except (ValueError, OverflowError, TypeError, OSError) as error:
         raise malformed(f"{where}: {error}.") from error
     if not isinstance(value, _SCALARS[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise malformed(f"{where} has the wrong type.")
+    return _in_range(kind, value, where)
+
+
+def _number(value: Any, where: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise malformed(f"{where} has the wrong type.")
     return value
+
+
+def _in_range(kind: str, value: Any, where: str) -> Any:
+    bits = _BITS.get(kind)
+    try:
+        return value if bits is None else scalars.whole(value, bits)
+    except ValueError as error:
+        raise malformed(f"{where}: {error}.") from error

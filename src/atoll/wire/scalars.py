@@ -8,7 +8,12 @@ from binascii import Error, a2b_base64
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import isfinite
 from typing import Any
+
+INTEGER_BITS, LONG_BITS = 32, 64  # the types "integer" and "long" of AWS's models
+INTEGER_MAX_CHARS = 20  # an int64 has at most 19 digits and a sign
+NUMBER_MAX_CHARS = 400  # the longest double in full, 1.8e308, has 309 digits
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -21,15 +26,30 @@ _IMF = re.compile(rf"(?:[A-Za-z]{{3,9}}, )?{_DATE} {_TIME} (?:GMT|UTC|[+-]0000)"
 _ASCTIME = re.compile(r"[A-Za-z]{3} ([A-Za-z]{3}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})", re.ASCII)
 
 
-def integer(text: str) -> int:
-    """Raises ValueError on everything but decimal digits with a sign."""
+def whole(value: int, bits: int) -> int:
+    """`value` if it fits into a signed integer of AWS's models. Raises ValueError."""
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ValueError("not within integer range")
+    return value
+
+
+def integer(text: str, bits: int = LONG_BITS) -> int:
+    """Raises ValueError on everything but decimal digits with a sign, and beyond the range of `bits`."""
     if not _INTEGER.fullmatch(text):
-        raise ValueError("not an integer")
-    return int(text)
+        raise ValueError("not an integer" if len(text) <= INTEGER_MAX_CHARS else "not within integer range")
+    return whole(int(text), bits)
+
+
+def short(text: str) -> int:
+    """The type "integer" of AWS's models."""
+    return integer(text, INTEGER_BITS)
 
 
 def number(text: str) -> float:
-    return float(text)
+    """A finite one. Raises ValueError."""
+    if len(text) > NUMBER_MAX_CHARS or not isfinite(value := float(text)):
+        raise ValueError("not a number")
+    return value
 
 
 def boolean(text: str) -> bool:
@@ -49,14 +69,30 @@ def blob(text: str) -> bytes:
 
 
 def timestamp(text: str) -> datetime:
-    """Any of the three forms that AWS protocols use: ISO 8601, HTTP date, seconds since 1970. UTC where no zone is named."""
+    """Any of the three forms that AWS protocols use: ISO 8601, HTTP date, seconds since 1970. UTC where no zone is named.
+    Raises ValueError, also for years that no calendar date can name."""
     text = text.strip()
     if _SECONDS.fullmatch(text):
-        return datetime.fromtimestamp(float(text), UTC)
+        return moment_of(float(text))
     if text[:4].isdigit():
-        moment = datetime.fromisoformat(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return _iso_moment(text)
     return http_moment(text)
+
+
+def moment_of(seconds: float) -> datetime:
+    """Seconds since 1970. Raises ValueError."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError) as error:
+        raise ValueError("not a date of the years 1 to 9999") from error
+
+
+def _iso_moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("not a date of the years 1 to 9999") from error
 
 
 def http_moment(text: str) -> datetime:
@@ -78,7 +114,7 @@ def _year(text: str) -> int:
 
 
 READ: dict[str, Callable[[str], Any]] = {
-    "integer": integer,
+    "integer": short,
     "long": integer,
     "float": number,
     "double": number,

@@ -242,6 +242,7 @@ def test_restrict_public_buckets(caller, given, outcome):
 NOT_ANN = {"Effect": "Deny", "NotPrincipal": {"AWS": USER}, "Action": "s3:*", "Resource": "*"}
 NOT_ROLE = {"Effect": "Deny", "NotPrincipal": {"AWS": ROLE}, "Action": "s3:*", "Resource": "*"}
 NOT_A = {"Effect": "Deny", "NotPrincipal": {"AWS": A}, "Action": "s3:*", "Resource": "*"}
+NOT_BOB_AND_A = {"Effect": "Deny", "NotPrincipal": {"AWS": [bob.arn, ROOT_A]}, "Action": "s3:*", "Resource": "*"}
 BUT_BOB = {"Effect": "Allow", "NotPrincipal": {"AWS": bob.arn}, "Action": "s3:*", "Resource": "*"}
 
 
@@ -251,7 +252,11 @@ BUT_BOB = {"Effect": "Allow", "NotPrincipal": {"AWS": bob.arn}, "Action": "s3:*"
         pytest.param(ann, dict(own=[NOT_ANN], identity=ALLOW), YES, id="the listed user passes"),
         pytest.param(reader, dict(own=[NOT_ANN], identity=ALLOW), DENY, id="others do not"),
         pytest.param(reader, dict(own=[NOT_ROLE], identity=ALLOW), YES, id="a session of the listed role passes"),
-        pytest.param(ann, dict(own=[NOT_A], identity=ALLOW), YES, id="a user of the listed account passes"),
+        pytest.param(root, dict(own=[NOT_A], identity=ALLOW), YES, id="the root user of the listed account passes"),
+        pytest.param(ann, dict(own=[NOT_A], identity=ALLOW), DENY, id="a user of the listed account does not"),
+        pytest.param(reader, dict(own=[NOT_A], identity=ALLOW), DENY, id="nor a role of it"),
+        pytest.param(ann, dict(own=[ALL, NOT_BOB_AND_A], identity=ALLOW), DENY, id="nor beside a user who is listed (case S56)"),
+        pytest.param(bob, dict(own=[ALL, NOT_BOB_AND_A], identity=ALLOW), YES, id="the listed user of another account passes"),
         pytest.param(bob, dict(own=[ALL, NOT_A], identity=ALLOW), DENY, id="another account does not"),
         pytest.param(ann, dict(own=[NOT_ANN], identity=ALLOW, boundary=ALLOW), DENY, id="who has a boundary never passes"),
         pytest.param(ann, dict(own=[BUT_BOB]), YES, id="allow everybody else"),

@@ -61,6 +61,19 @@ def test_not_principal_spares_who_is_listed_unless_bounded(bounded, expected):
     assert forbidden(denial, asked(user), bounded=bounded) is expected
 
 
+root = Caller("root", A, f"arn:aws:iam::{A}:root")
+
+
+@pytest.mark.parametrize("listed", [A, f"arn:aws:iam::{A}:root"])
+@pytest.mark.parametrize(("caller", "expected"), [(root, False), (user, True), (session, True), (service, True), (ANONYMOUS, True)])
+def test_not_principal_with_an_account_spares_its_root_user_alone(listed, caller, expected):
+    assert forbidden(statement({"AWS": listed}, "Deny", "NotPrincipal"), asked(caller), bounded=False) is expected
+
+
+def test_an_allow_for_all_but_an_account_gives_its_users_nothing():
+    assert reach(statement({"AWS": A}, "Allow", "NotPrincipal"), asked(user)) is Reach.NONE
+
+
 def test_the_account_can_be_made_a_condition_of_being_listed(monkeypatch):
     monkeypatch.setattr(principals, "NOTPRINCIPAL_NEEDS_ACCOUNT", True)
     assert forbidden(statement({"AWS": USER}, "Deny", "NotPrincipal"), asked(user), bounded=False)

@@ -42,8 +42,6 @@ def put(policy, known=lambda _: True):
         pytest.param(text(good(Action=["s3:GetObject", "s3:ListBucket"], Resource=["arn:aws:s3:::demo", "arn:aws:s3:::demo/*"])), id="both kinds"),
         pytest.param(text(good(Action="s3:ListBucket", Resource="arn:aws:s3:::demo")), id="bucket action on the bucket"),
         pytest.param(text(good(Resource="arn:aws:s3:::demo/a/${aws:username}/*")), id="a variable"),
-        pytest.param(text(good(Resource="*")), id="resource star"),
-        pytest.param(text(good(Resource="arn:aws:s3:::*")), id="all of S3"),
         pytest.param(text(good(Resource="arn:aws:s3:::demo*")), id="a wider pattern"),
         pytest.param(text(good(Resource=None, NotResource="arn:aws:s3:::demo/secret/*", Effect="Deny")), id="NotResource"),
         pytest.param(text(good(Action=None, NotAction="s3:GetObject", Effect="Deny")), id="NotAction"),
@@ -55,8 +53,8 @@ def put(policy, known=lambda _: True):
         pytest.param(text(good(Principal=None, NotPrincipal={"AWS": USER}, Effect="Deny")), id="deny everybody else"),
         pytest.param(text(good(Condition={"Bool": {"aws:SecureTransport": True}})), id="a JSON boolean"),
         pytest.param(text(good(Condition={"IpAddress": {"aws:SourceIp": ["10.0.0.0/8", "2001:db8::/32"]}})), id="addresses"),
-        pytest.param(text(good(Condition={"ForAnyValue:StringLikeIfExists": {"s3:RequestObjectTagKeys": "a*"}})), id="a full operator"),
-        pytest.param(text(good(Condition={"NumericLessThan": {"s3:max-keys": 10}})), id="a number"),
+        pytest.param(text(good(Action="s3:PutObject", Condition={"ForAnyValue:StringLikeIfExists": {"s3:RequestObjectTagKeys": "a*"}})), id="a full operator"),
+        pytest.param(text(good(Action="s3:ListBucket", Resource="arn:aws:s3:::demo", Condition={"NumericLessThan": {"s3:max-keys": 10}})), id="a number"),
         pytest.param(text(good(Condition={"StringEquals": {"s3:ExistingObjectTag/cost center": "v"}})), id="a tag with a blank"),
     ],
 )  # fmt: skip
@@ -138,6 +136,99 @@ def test_a_bad_bucket_policy_is_malformed(policy):
     assert (caught.value.code, caught.value.status) == ("MalformedPolicy", 400)
 
 
+DEMO, FILES = "arn:aws:s3:::demo", "arn:aws:s3:::demo/*"
+
+
+def refused(**changed):
+    with pytest.raises(ApiError) as caught:
+        put(text(good(**changed)))
+    assert caught.value.code == "MalformedPolicy"
+    return caught.value.message, caught.value.details.get("Detail")
+
+
+# cases/s3.md, S54
+@pytest.mark.parametrize("name", ["Resource", "NotResource"])
+@pytest.mark.parametrize(
+    "resource",
+    ["*", "arn:*", "arn:aws:s3:*", "arn:aws:s3:::*", "arn:aws:s3:::*/*", "arn:aws:s3:::dem*", "arn:aws:s3:::dem?/x", "arn:aws:s3:::${aws:username}/*", "arn:aws:s3:::other/*"],
+)  # fmt: skip
+def test_a_resource_names_its_bucket_and_no_pattern_of_buckets(name, resource):
+    changed = {"Resource": None, "Effect": "Deny", name: resource}
+    assert refused(**changed) == ("Policy has invalid resource", resource)
+
+
+@pytest.mark.parametrize("resource", [DEMO + "*", DEMO + "/*", DEMO + "/a?b/${aws:username}", "arn:aws*:s3:::demo/*"])
+def test_behind_the_name_of_the_bucket_a_resource_may_be_a_pattern(resource):
+    assert put(text(good(Resource=resource))).statements
+
+
+# cases/s3.md, S55
+@pytest.mark.parametrize(
+    ("action", "resource", "key"),
+    [
+        ("s3:GetObject", FILES, "s3:prefix"),
+        ("s3:PutObject", FILES, "s3:max-keys"),
+        ("s3:ListBucket", DEMO, "s3:x-amz-acl"),
+        ("s3:GetObject", FILES, "s3:x-amz-server-side-encryption"),
+        ("s3:GetObject", FILES, "s3:versionid"),
+        ("s3:PutObject", FILES, "s3:ExistingObjectTag/team"),
+        ("s3:GetObject", FILES, "s3:RequestObjectTag/team"),
+        ("s3:ListBucketMultipartUploads", DEMO, "s3:prefix"),
+        ("s3:Get*", FILES, "s3:prefix"),
+        ("s3:*", FILES, "s3:prefix"),
+        ("s3:*", DEMO, "s3:if-none-match"),
+        (["s3:GetObject", "s3:ListBucket"], [DEMO, FILES], "s3:prefix"),
+        (["s3:PutObject", "s3:DeleteObject"], FILES, "s3:x-amz-storage-class"),
+    ],
+)
+def test_every_action_of_a_statement_carries_its_condition_keys(action, resource, key):
+    message = "Conditions do not apply to combination of actions and resources in statement"
+    value = "1" if key == "s3:max-keys" else "v"
+    operator = "NumericEquals" if key == "s3:max-keys" else "StringEquals"
+    assert refused(Action=action, Resource=resource, Condition={operator: {key: value}}) == (message, key.lower())
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "key"),
+    [
+        ("s3:ListBucket", DEMO, "s3:prefix"),
+        (["s3:ListBucket", "s3:ListBucketVersions"], [DEMO, FILES], "S3:Prefix"),
+        ("s3:List*", DEMO, "s3:delimiter"),
+        ("s3:*", [DEMO, FILES], "s3:prefix"),
+        ("*", DEMO, "s3:prefix"),
+        ("s3:PutObject", FILES, "s3:x-amz-acl"),
+        ("s3:PutBucketAcl", DEMO, "s3:x-amz-grant-read"),
+        ("s3:GetObjectVersion", FILES, "s3:versionid"),
+        ("s3:DeleteObject", FILES, "s3:if-match"),
+        (["s3:GetObject", "s3:ListBucket"], [DEMO, FILES], "aws:Referer"),
+        (["s3:GetObject", "s3:ListBucket"], [DEMO, FILES], "s3:authType"),
+        ("s3:GetObject", FILES, "s3:DataAccessPointAccount"),
+    ],
+)
+def test_a_key_that_its_actions_carry_may_be_asked_for(action, resource, key):
+    assert put(text(good(Action=action, Resource=resource, Condition={"StringEquals": {key: "v"}}))).statements
+
+
+def test_not_action_and_not_resource_leave_actions_that_carry_a_key():
+    prefix = {"StringEquals": {"s3:prefix": "v"}}
+    assert put(text(good(Action=None, NotAction="s3:GetObject", Effect="Deny", Condition=prefix))).statements
+    assert put(text(good(Action="s3:ListBucket", Resource=None, NotResource=FILES, Effect="Deny", Condition=prefix))).statements
+
+
+@pytest.mark.parametrize(
+    ("changed", "message", "detail"),
+    [
+        ({"Action": "s3:GetNothing"}, "Policy has invalid action", "s3:GetNothing"),
+        ({"Action": "ec2:RunInstances"}, "Policy has invalid action", "ec2:RunInstances"),
+        ({"Action": ["s3:GetObject", "s3:ListBucket"]}, "Action does not apply to any resource(s) in statement", "s3:ListBucket"),
+        ({"Action": "s3:GetObject", "Resource": DEMO}, "Action does not apply to any resource(s) in statement", "s3:GetObject"),
+        ({"Action": "s3:ListBucket*"}, "Action does not apply to any resource(s) in statement", "s3:ListBucket*"),
+    ],
+)
+def test_an_action_is_one_of_s3_that_acts_on_a_resource_of_its_statement(changed, message, detail):
+    assert refused(**changed) == (message, detail)
+
+
 def test_a_policy_of_exactly_twenty_kilobytes_is_read():
     policy = text(Id="")
     filled = text(Id="x" * (20 * 1024 - len(policy)))
@@ -150,13 +241,20 @@ def test_a_principal_that_does_not_exist_is_malformed(who):
         put(text(good(Principal={"AWS": who})), known=lambda _: False)
 
 
+def test_a_principal_that_is_none_is_named_where_s3_and_iam_name_it():
+    assert refused(Principal={"AWS": "ann"}) == ("Invalid principal in policy", '"AWS" : "ann"')
+    with pytest.raises(ApiError) as caught:
+        check_trust_policy(text({**TRUST, "Principal": {"AWS": "ann"}}))
+    assert caught.value.message == 'Invalid principal in policy: "AWS" : "ann"'
+
+
 def test_star_and_services_need_not_exist():
     assert put(text(good(Principal={"AWS": "*", "Service": "s3.amazonaws.com"})), known=lambda _: False)
 
 
 @pytest.mark.parametrize(
     ("action", "resource"),
-    [("s3:GetObject", f"{POINT}/object/*"), ("s3:ListBucket", POINT), ("s3:*", [POINT, f"{POINT}/object/*"]), ("s3:GetObject", "*")],
+    [("s3:GetObject", f"{POINT}/object/*"), ("s3:ListBucket", POINT), ("s3:*", [POINT, f"{POINT}/object/*"]), ("s3:*", f"{POINT}*")],
 )
 def test_a_good_access_point_policy_is_read(action, resource):
     assert check_access_point_policy(text(good(Action=action, Resource=resource)), POINT).statements
@@ -164,7 +262,7 @@ def test_a_good_access_point_policy_is_read(action, resource):
 
 @pytest.mark.parametrize(
     ("action", "resource"),
-    [("s3:GetObject", "arn:aws:s3:::demo/*"), ("s3:GetObject", POINT), ("s3:GetObject", f"{POINT}/a/*"), ("s3:ListBucket", f"{POINT}/object/*")],
+    [("s3:GetObject", "arn:aws:s3:::demo/*"), ("s3:GetObject", POINT), ("s3:GetObject", f"{POINT}/a/*"), ("s3:ListBucket", f"{POINT}/object/*"), ("s3:GetObject", "*")],
 )  # fmt: skip
 def test_a_bad_access_point_policy_is_malformed(action, resource):
     with pytest.raises(ApiError, match="MalformedPolicy"):

@@ -51,16 +51,71 @@ async def test_markers_come_and_go_with_their_ids(world: World):
     assert await world.keys() == ["k"]
 
 
-@pytest.mark.parametrize("version", ["malformed", "x" * 32])
-def test_a_version_that_is_not_there_is_an_error_of_its_key(version):
-    @story()
-    async def told(world: World):
-        await world.bucket(versioning="Enabled")
-        wanted = {"Objects": [{"Key": "k", "VersionId": version}]}
-        (error,) = (await world.do("DeleteObjects", Bucket="bkt", Delete=wanted)).members["Errors"]
-        assert (error["Key"], error["VersionId"], error["Code"]) == ("k", version, "NoSuchVersion")
+@story()
+async def test_a_version_that_is_not_there_counts_as_deleted(world: World):
+    await world.bucket(versioning="Enabled")
+    version = (await world.put("k"))["VersionId"]
+    never, gone = {"Key": "k", "VersionId": "x" * 32}, {"Key": "k", "VersionId": version}
+    first = await world.do("DeleteObjects", Bucket="bkt", Delete={"Objects": [gone, never, gone]})
+    again = await world.do("DeleteObjects", Bucket="bkt", Delete={"Objects": [gone, {"Key": "no", "VersionId": "null"}]})
+    assert first.members == {"Deleted": [gone, never, gone]}
+    assert again.members == {"Deleted": [gone, {"Key": "no", "VersionId": "null"}]}
 
-    told()
+
+@story()
+async def test_deleting_a_version_again_succeeds_and_names_it(world: World):
+    await world.bucket(versioning="Enabled")
+    version = (await world.put("k"))["VersionId"]
+    answers = [await world.do("DeleteObject", Bucket="bkt", Key="k", VersionId=version) for _ in range(2)]
+    never = await world.do("DeleteObject", Bucket="bkt", Key="k", VersionId="x" * 32)
+    assert [(answer.status, answer.members) for answer in answers] == [(204, {"VersionId": version})] * 2
+    assert (never.status, never.members) == (204, {"VersionId": "x" * 32})
+
+
+@story()
+async def test_an_id_that_no_version_can_have_is_refused(world: World):
+    await world.bucket(versioning="Enabled")
+    alone = await world.refused("DeleteObject", Bucket="bkt", Key="k", VersionId="malformed")
+    wanted = {"Objects": [{"Key": "k", "VersionId": "malformed"}]}
+    (error,) = (await world.do("DeleteObjects", Bucket="bkt", Delete=wanted)).members["Errors"]
+    assert (alone.code, alone.details["ArgumentName"]) == ("InvalidArgument", "versionId")
+    assert (error["Key"], error["VersionId"], error["Code"]) == ("k", "malformed", "NoSuchVersion")
+
+
+@story(compat="strict")
+async def test_where_compat_is_strict_a_bypass_of_governance_without_object_lock_is_refused(world: World):
+    await world.bucket()
+    await world.put("k")
+    one = await world.refused("DeleteObject", Bucket="bkt", Key="k", BypassGovernanceRetention=True)
+    many = await world.refused("DeleteObjects", Bucket="bkt", Delete=_named("k"), BypassGovernanceRetention=True)
+    for error in (one, many):
+        assert (error.code, error.status) == ("InvalidArgument", 400)
+        assert error.message == "x-amz-bypass-governance-retention is only applicable to Object Lock enabled buckets."
+    assert await world.keys() == ["k"]
+    await world.do("DeleteObject", Bucket="bkt", Key="k", BypassGovernanceRetention=False)
+    assert await world.keys() == []
+
+
+@story(compat="lenient")
+async def test_where_compat_is_lenient_a_bypass_of_governance_has_no_effect(world: World):
+    await world.bucket()
+    await world.put("a")
+    await world.put("b")
+    assert (await world.do("DeleteObject", Bucket="bkt", Key="a", BypassGovernanceRetention=True)).status == 204
+    answer = await world.do("DeleteObjects", Bucket="bkt", Delete=_named("b"), BypassGovernanceRetention=True)
+    assert answer.members == {"Deleted": [{"Key": "b"}]}
+
+
+@story(compat="lenient")
+async def test_a_bypass_needs_its_permission_for_every_key(world: World):
+    await world.bucket()
+    await world.put("a")
+    await world.put("b")
+    world.denied.add("s3:BypassGovernanceRetention arn:aws:s3:::bkt/a")
+    answer = await world.do("DeleteObjects", Bucket="bkt", Delete=_named("a", "b"), BypassGovernanceRetention=True)
+    assert answer.members["Deleted"] == [{"Key": "b"}]
+    assert [(row["Key"], row["Code"]) for row in answer.members["Errors"]] == [("a", "AccessDenied")]
+    assert await world.keys() == ["a"]
 
 
 @story()

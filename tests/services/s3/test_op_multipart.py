@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from atoll.domain.limits import PART_MIN_BYTES
+from atoll.rules import uploads
 from atoll.rules.uploads import region_of_upload
 from atoll.store.disk.engine import DiskStore
 from s3world import World, slowly, story
@@ -226,9 +227,29 @@ async def test_an_aborted_upload_is_gone_with_its_parts(world: World):
     upload = await _begin(world)
     await _part(world, upload, 1, b"x")
     answer = await world.do("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=upload)
-    again = await world.refused("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=upload)
-    assert (answer.status, again.code) == (204, "NoSuchUpload")
+    again = await world.do("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=upload)
+    parts = await world.refused("ListParts", Bucket="bkt", Key="k", UploadId=upload)
+    assert (answer.status, again.status, parts.code) == (204, 204, "NoSuchUpload")
     assert not await world.store.scan("bkt!uploads")
+
+
+@story()
+async def test_aborting_an_upload_that_was_completed_succeeds_and_leaves_the_object(world: World):
+    upload = await _begin(world)
+    await _complete(world, upload, await _part(world, upload, 1, b"x"))
+    assert (await world.do("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=upload)).status == 204
+    assert await world.get("k") == b"x"
+
+
+@pytest.mark.parametrize("upload_id", ["nonsense", uploads.upload_id("eu-west-1", bytes(24)), uploads.upload_id("us-east-1", bytes(23))])
+def test_an_id_that_this_region_never_issued_cannot_be_aborted(upload_id):
+    @story()
+    async def told(world: World):
+        await world.bucket()
+        error = await world.refused("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=upload_id)
+        assert (error.code, error.status) == ("NoSuchUpload", 404)
+
+    told()
 
 
 @story()

@@ -133,3 +133,11 @@ async def test_a_replica_says_so(world: World):
     version = (await world.put("k"))["VersionId"]
     await world.store.amend(Key("bkt", "k"), version, lambda facts: replace(facts, replica=True))
     assert (await world.head("k"))["ReplicationStatus"] == "REPLICA"
+
+
+@story()
+async def test_the_role_is_one_of_the_buckets_own_account(world: World):
+    await _pair(world, _to("far"))
+    configuration = {"Role": "arn:aws:iam::999999999999:role/copier", "Rules": [_to("far")]}
+    error = await world.refused("PutBucketReplication", Bucket="bkt", ReplicationConfiguration=configuration)
+    assert (error.code, error.message) == ("AccessDenied", "Cross-account pass role is not allowed.")

@@ -82,3 +82,16 @@ async def test_uploads_roll_up_into_common_prefixes(world: World):
     assert _ids(rest) == [top]
     assert "CommonPrefixes" not in rest
     assert len(_ids(await _list(world, Prefix="d/"))) == 2
+
+
+@story()
+async def test_an_upload_marker_is_an_upload_id_or_is_refused(world: World):  # cases/s3.md, S53
+    await world.bucket()
+    first, second = await _begin(world, "k"), await _begin(world, "k")
+    for marker in ("whatever", first[:-1], first + "A", "|"):
+        error = await world.refused("ListMultipartUploads", Bucket="bkt", KeyMarker="k", UploadIdMarker=marker)
+        assert (error.code, error.details["ArgumentName"]) == ("InvalidArgument", "upload-id-marker")
+    assert _ids(await _list(world, UploadIdMarker="whatever")) == [first, second]  # ignored without a key-marker
+    assert _ids(await _list(world, KeyMarker="k", UploadIdMarker="")) == []
+    await world.do("AbortMultipartUpload", Bucket="bkt", Key="k", UploadId=first)
+    assert _ids(await _list(world, KeyMarker="k", UploadIdMarker=first)) == [second]

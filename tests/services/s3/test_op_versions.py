@@ -110,6 +110,9 @@ async def test_a_page_of_no_versions_is_empty_and_a_page_of_too_many_is_capped(w
         ({"MaxKeys": -1}, "max-keys"),
         ({"EncodingType": ""}, "encoding-type"),
         ({"VersionIdMarker": "null"}, "version-id-marker"),
+        ({"KeyMarker": "k", "VersionIdMarker": "invalid"}, "version-id-marker"),  # cases/s3.md, S53
+        ({"KeyMarker": "k", "VersionIdMarker": "x" * 33}, "version-id-marker"),
+        ({"KeyMarker": "k", "VersionIdMarker": "NULL"}, "version-id-marker"),
     ],
 )
 def test_a_list_of_versions_names_the_argument_that_makes_no_sense(members, argument):
@@ -120,3 +123,16 @@ def test_a_list_of_versions_names_the_argument_that_makes_no_sense(members, argu
         assert (error.code, error.details["ArgumentName"]) == ("InvalidArgument", argument)
 
     told()
+
+
+@story()
+async def test_a_version_marker_whose_version_is_gone_marks_its_place(world: World):
+    await world.bucket(versioning="Enabled")
+    oldest, *_, newest = [(await world.put("a"))["VersionId"] for _ in range(3)]
+    other = (await world.put("b"))["VersionId"]
+    page = await _list(world, MaxKeys=2)
+    for _, version in _rows(page):
+        await world.do("DeleteObject", Bucket="bkt", Key="a", VersionId=version)
+    rest = await _list(world, KeyMarker=page["NextKeyMarker"], VersionIdMarker=page["NextVersionIdMarker"])
+    assert _rows(page)[0] == ("a", newest)
+    assert _rows(rest) == [("a", oldest), ("b", other)]

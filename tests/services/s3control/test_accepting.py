@@ -37,6 +37,20 @@ def test_two_that_arrive_together_are_one_request(world):
     asyncio.run(conversation())
 
 
+def test_a_delete_is_one_request_for_all_who_send_its_client_token_also_when_it_is_done(world):
+    async def conversation():
+        await world.create(token="c")
+        await world.settle(5)
+        async with asyncio.TaskGroup() as group:
+            twins = [group.create_task(world.delete(token="d")) for _ in range(5)]
+        await world.settle(5)
+        again = await world.delete(token="d")
+        assert {twin.result() for twin in twins} == {again}
+        assert len(world.state.items(REQUESTS)) == 2
+
+    asyncio.run(conversation())
+
+
 def test_another_request_with_the_same_client_token_is_a_conflict(world):
     async def conversation():
         await world.create(token="t")

@@ -1,6 +1,7 @@
 """Every step does nothing when it is already done, or when there is nothing that it could be done to."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -57,7 +58,8 @@ def test_routes_that_were_submitted_again_meanwhile_do_not_take_effect_twice(wor
 def test_a_point_is_behind_where_its_last_policy_was_not_seen(world):
     point = asyncio.run(world.made())
     assert finishing.behind_of(point) == []
-    asyncio.run(world.put_policy('{"Statement":{"Effect":"Deny","Principal":"*","Action":"s3:*","Resource":"*"}}'))
+    policy = {"Statement": {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": point.arn}}
+    asyncio.run(world.put_policy(json.dumps(policy)))
     assert finishing.behind_of(world.point()) == list(REGIONS)
     did(world, lambda c: finishing.acknowledge(c, KEY, "us-east-1", 1))
     assert finishing.behind_of(world.point()) == list(REGIONS[1:])

@@ -126,8 +126,13 @@ def known_action(name: str) -> bool:
 
 def levels(name: str) -> frozenset[Level]:
     """What the actions that a name or pattern covers act on; empty when it covers none."""
+    return frozenset(covered(name).values())
+
+
+def covered(name: str) -> Mapping[str, Level]:
+    """The actions (lower case) that a name or pattern covers, with what each acts on."""
     folded = name.lower()
     if "*" not in folded and "?" not in folded:
-        return frozenset({_LOWER[folded]}) if folded in _LOWER else frozenset()
+        return {folded: _LOWER[folded]} if folded in _LOWER else {}
     covers = glob(folded)
-    return frozenset(level for known, level in _LOWER.items() if covers(known))
+    return {known: level for known, level in _LOWER.items() if covers(known)}

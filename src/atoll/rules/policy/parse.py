@@ -24,8 +24,9 @@ _CODES: Mapping[Kind, str] = {
 }
 
 
-def malformed(kind: Kind, message: str) -> ApiError:
-    return ApiError(_CODES[kind], message)
+def malformed(kind: Kind, message: str, *, detail: str = "") -> ApiError:
+    """`detail` is what of the policy is wrong, in an element of its own where S3 has a fixed message."""
+    return ApiError(_CODES[kind], message, Detail=detail) if detail else ApiError(_CODES[kind], message)
 
 
 def parse(text: str, *, kind: Kind) -> Policy:

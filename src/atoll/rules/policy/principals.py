@@ -74,7 +74,7 @@ def reach(statement: Statement, asked: Asked) -> Reach:
     if principal is None:
         return Reach.NONE
     if statement.not_principal:
-        return Reach.NONE if _listed(principal, asked) else Reach.EVERYONE
+        return Reach.NONE if _reach(principal, asked) is not Reach.NONE else Reach.EVERYONE
     return _reach(principal, asked)
 
 
@@ -111,7 +111,12 @@ def _in_account(principal: Principal, asked: Asked) -> bool:
 
 
 def _listed(principal: Principal, asked: Asked) -> bool:
+    """Does a Deny with NotPrincipal spare the caller? An account (its number or root ARN) that is listed spares its root
+    user and none of its users and roles: these are listed beside it. Source: IAM user guide, NotPrincipal.
+    """
     found = _reach(principal, asked)
+    if found is Reach.ACCOUNT:
+        return asked.caller.kind == "root"
     if NOTPRINCIPAL_NEEDS_ACCOUNT and found in (Reach.DIRECT, Reach.ROLE) and asked.caller.kind != "service":
         return _in_account(principal, asked)
     return found is not Reach.NONE

@@ -15,12 +15,13 @@ from atoll.domain.arn import bucket_arn
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import BUCKET_POLICY_MAX_BYTES
 from atoll.domain.names import ACCOUNT
-from atoll.rules.policy.action_names import levels
+from atoll.rules.policy.action_names import covered
+from atoll.rules.policy.condition_actions import carries
 from atoll.rules.policy.condition_keys import check_filled, check_key
 from atoll.rules.policy.conditions import OPERATORS, condition_of
 from atoll.rules.policy.model import Kind, Policy, Statement
 from atoll.rules.policy.parse import compiled, document, malformed, statement_elements, texts
-from atoll.rules.policy.patterns import can_be, can_start
+from atoll.rules.policy.patterns import ARN_SECTIONS, can_be, can_start
 
 IDENTITY_POLICY_MAX_CHARACTERS = 131_072  # IAM model: policyDocumentType
 
@@ -97,7 +98,7 @@ def _check_resource_policy(text: str, place: _Place, *, known: Callable[[str], b
         for resource in statement.resources:
             _check_inside(resource, place)
         for action in statement.actions:
-            _check_s3_action(action, statement, place)
+            _check_carried(_check_s3_action(action, statement, place), statement)
     return policy
 
 
@@ -200,27 +201,51 @@ def _check_action(action: str, form: re.Pattern[str], kind: Kind) -> None:
         raise malformed(kind, f"{action} is not an action for this policy.")
 
 
-def _check_s3_action(action: str, statement: Statement, place: _Place) -> None:
-    """An action that exists in S3 and can act on one of the statement's resources."""
+def _check_s3_action(action: str, statement: Statement, place: _Place) -> Sequence[str]:
+    """An action that exists in S3 and can act on one of the statement's resources. The actions that it covers there."""
     if action != "*" and not action.lower().startswith("s3:"):
-        raise malformed("resource", f"{action} is not an action of S3.")
-    found = levels(action)
+        raise malformed("resource", "Policy has invalid action", detail=action)
+    found = covered(action)
     if not found:
-        raise malformed("resource", f"There is no action {action}.")
-    if not statement.not_action and not statement.not_resource and not _can_act(found, statement, place):
-        raise malformed("resource", f"{action} does not act on any resource of its statement.")
+        raise malformed("resource", "Policy has invalid action", detail=action)
+    levels = _levels(statement, place)
+    acting = [name for name, level in found.items() if level in levels]
+    if not statement.not_action and not acting:
+        raise malformed("resource", "Action does not apply to any resource(s) in statement", detail=action)
+    return acting
 
 
-def _can_act(found: frozenset[str], statement: Statement, place: _Place) -> bool:
+def _levels(statement: Statement, place: _Place) -> frozenset[str]:
+    """What the statement's resources are. NotResource leaves both."""
+    if statement.not_resource:
+        return frozenset({"object", "bucket"})
     on_objects = any(can_start(resource, place.objects) for resource in statement.resources)
     on_whole = any(can_be(resource, place.whole) for resource in statement.resources)
-    return ("object" in found and on_objects) or ("bucket" in found and on_whole)
+    return frozenset(("object",) * on_objects + ("bucket",) * on_whole)
+
+
+def _check_carried(acting: Sequence[str], statement: Statement) -> None:
+    """Every action of a statement carries every condition key; of what a pattern covers, one action is enough."""
+    for condition in () if statement.not_action else statement.conditions:
+        if not any(carries(action, condition.key) for action in acting):
+            raise malformed(
+                "resource",
+                "Conditions do not apply to combination of actions and resources in statement",
+                detail=condition.key,
+            )
 
 
 def _check_inside(resource: str, place: _Place) -> None:
-    """The container itself, or objects in it. A pattern that covers more is taken, as it is judged for this one only."""
-    if not can_be(resource, place.whole) and not can_start(resource, place.objects):
-        raise malformed("resource", f"Resource {resource} is outside {place.whole}.")
+    """The container itself, or objects in it, named by its own name: "*" is refused, a star behind the name is not."""
+    inside = can_be(resource, place.whole) or can_start(resource, place.objects)
+    if not inside or not _names(resource, place):
+        raise malformed("resource", "Policy has invalid resource", detail=resource)
+
+
+def _names(resource: str, place: _Place) -> bool:
+    """Does the last section begin with the name itself, without wildcard or variable?"""
+    sections = resource.split(":", ARN_SECTIONS - 1)
+    return len(sections) == ARN_SECTIONS and sections[-1].startswith(place.whole.split(":", ARN_SECTIONS - 1)[-1])
 
 
 def _check_principal(statement: Statement, kind: Kind, *, known: Callable[[str], bool]) -> None:
@@ -245,7 +270,14 @@ def _check_entry(form: str, text: str, kind: Kind, known: Callable[[str], bool])
         case _:
             sound = text != ""
     if not sound:
-        raise malformed(kind, f"Principal {text!r} is not valid.")
+        raise _invalid_principal(kind, f'"{form}" : "{text}"')
+
+
+def _invalid_principal(kind: Kind, entry: str) -> ApiError:
+    """S3 has the entry in an element of its own, IAM in the message."""
+    if kind == "resource":
+        return malformed(kind, "Invalid principal in policy", detail=entry)
+    return malformed(kind, f"Invalid principal in policy: {entry}")
 
 
 def public_refused() -> ApiError:

@@ -95,7 +95,7 @@ async def rewrite(here: Here, record: BucketRecord, judge: Judge) -> None:
 
     def change(change: Change) -> None:
         now = change.get(BUCKETS, record.name)
-        if now is None:
+        if now is None or now.created_ms != record.created_ms:  # gone, or another one by now: not the bucket that was meant
             raise no_such_bucket(record.name)
         change.put(BUCKETS, record.name, msgspec.structs.replace(now, **judge(now, change)))
 

@@ -24,8 +24,6 @@ from atoll.services.s3.source import Source, Terms, source_of, source_version
 from atoll.services.s3.upload import Upload, find
 from atoll.services.s3.writing import checksum_members, draft
 
-UPLOAD_BYTES = 24  # of chance in an upload id
-
 
 async def CreateMultipartUpload(
     here: Here,
@@ -63,7 +61,7 @@ async def CreateMultipartUpload(
         user=Metadata,
         tagging=Tagging,
     )
-    upload_id = uploads.upload_id(here.region, here.dice(UPLOAD_BYTES))
+    upload_id = uploads.upload_id(here.region, here.dice(uploads.UPLOAD_ID_BYTES))
     current = await here.store.head(objects.Key(Bucket, Key))
     was_there = current is not None and not current.marker
     notes = uploading.notes(Key, declared, _began_ms(call, current), was_there=was_there)
@@ -216,9 +214,17 @@ def _span(source: Source, text: str | None) -> Span | None:
 async def AbortMultipartUpload(
     here: Here, call: Call, *, Bucket: str, Key: str, UploadId: str, ExpectedBucketOwner: str | None = None
 ) -> Answer:
+    """An upload that has ended already counts as aborted, so that a repeated or raced abort succeeds.
+
+    S3 answers so for a day, while it remembers the upload. Raises NoSuchUpload for an id that this region cannot have
+    issued, and for that of another key.
+    """
     bucket_here(here, call, Bucket, ExpectedBucketOwner)
-    await find(here.store, Bucket, Key, UploadId)
-    await here.store.drop(uploads.folder(Bucket, UploadId))
+    folder = uploads.folder(Bucket, UploadId)
+    if await uploading.look(here.store, Bucket, Key, UploadId) is not None:
+        await here.store.drop(folder)
+    elif uploads.issued_by(UploadId) != here.region or await here.store.head(folder) is not None:
+        raise uploading.no_such_upload(UploadId)
     return Answer(status=204)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.rules import bodysum
 from atoll.rules.policy.parse import parse
 from atoll.rules.policy.public import is_public
 from atoll.rules.policy.validate import check_bucket_policy, public_refused
-from atoll.services.s3.buckets import bucket_here, configure
+from atoll.services.s3.buckets import bucket_here, configure, rewrite
 from atoll.services.s3.here import Here
 from atoll.services.s3.records import BucketRecord
+from atoll.state import Change
 
 
 async def GetBucketPolicy(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwner: str | None = None) -> Answer:
@@ -39,10 +42,16 @@ async def PutBucketPolicy(
     bodysum.require(call.request.headers)
     text = Policy.decode(errors="replace") if isinstance(Policy, bytes) else Policy or ""
     policy = check_bucket_policy(text, Bucket, known=here.known)
-    block = record.public_access_block
-    if block is not None and block.block_public_policy and is_public(policy):
-        raise public_refused()
-    await configure(here, record, policy=text)
+    public = is_public(policy)
+
+    def judge(now: BucketRecord, _change: Change) -> dict[str, Any]:
+        """By the block as it is then: one that is put at the same moment is not slipped past."""
+        block = now.public_access_block
+        if public and block is not None and block.block_public_policy:
+            raise public_refused()
+        return {"policy": text}
+
+    await rewrite(here, record, judge)
     return Answer(status=204)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from atoll.domain.arn import Arn
 from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.rules import bodysum, replication
-from atoll.services.s3.buckets import bucket_here, configure, rewrite
+from atoll.services.s3.buckets import bucket_here, rewrite
 from atoll.services.s3.here import Here
 from atoll.services.s3.records import BUCKETS, BucketRecord
 from atoll.state import Change
@@ -37,6 +38,8 @@ async def PutBucketReplication(
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
     bodysum.require(call.request.headers)
     rules = replication.parse(ReplicationConfiguration or {})
+    if Arn.parse(rules.role).account != record.account:
+        raise ApiError("AccessDenied", "Cross-account pass role is not allowed.")
     call.allow("iam:PassRole", rules.role)
     members = replication.named(ReplicationConfiguration or {})
 
@@ -60,5 +63,10 @@ def _side(record: BucketRecord) -> replication.Side:
 async def DeleteBucketReplication(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwner: str | None = None) -> Answer:
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
     if record.replication is not None:
-        await configure(here, record, replication=None, replication_version=record.replication_version + 1)
+        await rewrite(here, record, _unconfigured)
     return Answer()
+
+
+def _unconfigured(now: BucketRecord, _change: Change) -> dict[str, Any]:
+    """The version rises from what it is inside the transaction: two configurations never share one."""
+    return {} if now.replication is None else {"replication": None, "replication_version": now.replication_version + 1}

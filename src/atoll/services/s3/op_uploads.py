@@ -9,12 +9,15 @@ from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import PARTS_MAX
 from atoll.domain.objects import Entry
-from atoll.rules import listing, owners
+from atoll.rules import listing, owners, uploads
 from atoll.services.s3.buckets import bucket_here
 from atoll.services.s3.here import Here
 from atoll.services.s3.listed import groups, said
 from atoll.services.s3.reading import modified
 from atoll.services.s3.upload import Upload, all_uploads, find, part_of, parts_of
+
+MARKER_MAX = 2**31 - 1  # S3: "within integer range"
+MARKER_MAX_CHARS = len(str(MARKER_MAX))
 
 
 async def ListParts(
@@ -56,7 +59,7 @@ async def ListParts(
 def part_marker(marker: int | str | None) -> int:
     """part-number-marker; an empty one is none. Raises InvalidArgument."""
     text = str(marker or 0)
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()) or len(text) > MARKER_MAX_CHARS or int(text) > MARKER_MAX:
         raise ApiError(
             "InvalidArgument",
             "Provided part-number-marker is not an integer or within integer range",
@@ -103,6 +106,7 @@ async def ListMultipartUploads(
 ) -> Answer:
     """By key, then by time. An upload-id-marker without a key-marker is ignored."""
     bucket_here(here, call, Bucket, ExpectedBucketOwner)
+    _check_marker(KeyMarker or "", UploadIdMarker or "")
     encode = listing.check_encoding(EncodingType)
     text = listing.url if encode else listing.plain
     page: listing.Page[Upload] = listing.Page(Prefix or "", Delimiter or "", listing.page_size(MaxUploads, "max-uploads"))
@@ -125,6 +129,14 @@ async def ListMultipartUploads(
             }
         )
     )
+
+
+def _check_marker(key: str, upload_id: str) -> None:
+    """Raises InvalidArgument for an upload-id-marker that is no upload id. One whose upload has ended still marks its key."""
+    if key and upload_id and uploads.issued_by(upload_id) is None:
+        raise ApiError(
+            "InvalidArgument", "Invalid uploadId marker", ArgumentName="upload-id-marker", ArgumentValue=upload_id
+        )
 
 
 async def _fill(here: Here, bucket: str, page: listing.Page[Upload], key: str, upload_id: str) -> None:

@@ -12,6 +12,7 @@ from atoll.services.s3.buckets import bucket_here
 from atoll.services.s3.here import Here
 from atoll.services.s3.listed import fill, groups, row, said
 from atoll.services.s3.reading import modified
+from atoll.services.s3.versions import check_version_marker
 
 
 async def ListObjectVersions(
@@ -63,7 +64,7 @@ def _start(page: listing.Page[Entry], key: str, version: str) -> Mark:
             ArgumentName="version-id-marker",
             ArgumentValue=version,
         )
-    return Mark(key, version)
+    return Mark(key, check_version_marker(version))
 
 
 def _entry(entry: Entry, *, encode: bool) -> tuple[str, dict[str, Any]]:

@@ -19,10 +19,19 @@ def check_version(record: BucketRecord, version: str | None) -> str | None:
     if version in (None, NULL_VERSION):
         return version
     if not record.versioning or not _VERSION.fullmatch(version or ""):
-        raise ApiError(
-            "InvalidArgument", "Invalid version id specified", ArgumentName="versionId", ArgumentValue=version or ""
-        )
+        raise _invalid_version("versionId", version or "")
     return version
+
+
+def check_version_marker(marker: str) -> str:
+    """Raises InvalidArgument for a version-id-marker that is no version id. One that is gone still marks its place."""
+    if marker != NULL_VERSION and not _VERSION.fullmatch(marker):
+        raise _invalid_version("version-id-marker", marker)
+    return marker
+
+
+def _invalid_version(argument: str, value: str) -> ApiError:
+    return ApiError("InvalidArgument", "Invalid version id specified", ArgumentName=argument, ArgumentValue=value)
 
 
 def present(call: Call, record: BucketRecord, key: str, version: str | None, facts: Facts | None) -> Facts:

@@ -15,6 +15,7 @@ from awscrt.checksums import crc64nvme
 
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import KiB, MiB
+from atoll.store.disk.file_locks import FileLocks
 from atoll.store.disk.schema import BLOBS, DRAFTS
 
 THREADS: Final = 4  # bounds concurrent flushes; each waits for the disk
@@ -27,10 +28,15 @@ _log = logging.getLogger(__name__)
 
 
 class Blobs:
-    """The folders blobs/ and tmp/ of a store, and the threads that wait for them."""
+    """The folders blobs/ and tmp/ of a store, and the threads that wait for them.
 
-    def __init__(self, folder: Path) -> None:
+    `locks` say what other processes read: such files are removed later. None: there are no other processes.
+    """
+
+    def __init__(self, folder: Path, locks: FileLocks | None = None) -> None:
         self.folder = folder
+        self._locks = locks
+        self._lingering: list[int] = []  # wanted gone, but read elsewhere when last tried
         self._blobs = folder / BLOBS
         self._drafts = folder / DRAFTS
         self._pool = ThreadPoolExecutor(THREADS, "atoll-blobs")
@@ -72,11 +78,29 @@ class Blobs:
             self._pool.submit(self._unlink, list(ids))
 
     def _unlink(self, ids: Sequence[int]) -> None:
-        for blob in ids:
+        """And what could not be removed before."""
+        wanted, self._lingering = [*self._lingering, *ids], []
+        self._lingering += [blob for blob in wanted if not self.remove(blob)]
+
+    def remove(self, blob: int) -> bool:
+        """Now, unless another process reads it."""
+        with self._locks.alone(blob) if self._locks else contextlib.nullcontext(True) as alone:
+            if not alone:
+                return False
             try:
                 self.path(blob).unlink(missing_ok=True)
             except OSError:
                 _log.exception("cannot remove blob %x", blob)
+        return True
+
+    @property
+    def lingering(self) -> bool:
+        """Are there files that nothing refers to any more?"""
+        return bool(self._lingering)
+
+    def linger(self, blob: int) -> None:
+        """Try this one again with the next removal."""
+        self._lingering.append(blob)
 
     def files(self) -> Iterator[tuple[int, Path]]:
         """All blob files with their ids."""
@@ -89,8 +113,10 @@ class Blobs:
 
     def close(self) -> None:
         """What was begun is done when this returns."""
-        self.closed = True
-        self._pool.shutdown(wait=True)
+        if not self.closed:
+            self.closed = True
+            self._pool.shutdown(wait=True)
+            self._unlink(())
 
 
 def flush_folder(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from awscrt.checksums import crc64nvme
 
@@ -13,11 +13,16 @@ from atoll.domain.errors import ApiError
 from atoll.domain.message import Body
 from atoll.domain.objects import Key, Span
 from atoll.store.disk.blobs import Blobs, read_file
-from atoll.store.disk.pins import Pin
 from atoll.store.disk.schema import signed
 from atoll.store.order import cut
 
 _log = logging.getLogger(__name__)
+
+
+class Held(Protocol):
+    """Files that stay until this is closed."""
+
+    def close(self) -> None: ...
 
 
 class Run(NamedTuple):
@@ -51,7 +56,7 @@ def inline_body(content: bytes, span: Span | None) -> Body:
 class Files:
     """The bytes of a version of which at least one run is a file. `pin` keeps the files while this is in use."""
 
-    def __init__(self, blobs: Blobs, key: Key, runs: Sequence[Run], pin: Pin) -> None:
+    def __init__(self, blobs: Blobs, key: Key, runs: Sequence[Run], pin: Held) -> None:
         self._blobs = blobs
         self._key = key
         self._runs = runs

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import MiB
+from atoll.store.disk.generations import Generations
 from atoll.store.disk.index import Index
 from atoll.store.disk.recent import Recent
 from atoll.store.disk.schema import INLINE_MAX_BYTES, PAGE_BYTES
@@ -44,13 +45,19 @@ class Committer:
     """Owns the writing connection. submit() and close() belong to the loop's thread.
 
     `retire` is called in the loop's thread with the files that nothing refers to after a group. `recent` hears of every
-    write from its submission to its outcome.
+    write from its submission to its outcome. `generations` tell the other processes of the region, from before each commit.
     """
 
     def __init__(
-        self, index: Index, loop: asyncio.AbstractEventLoop, retire: Callable[[Iterable[int]], None], recent: Recent
+        self,
+        index: Index,
+        loop: asyncio.AbstractEventLoop,
+        retire: Callable[[Iterable[int]], None],
+        recent: Recent,
+        generations: Generations,
     ) -> None:
         self._recent = recent
+        self._generations = generations
         self._index = index
         self._db = index.db
         self._run_sql = index.db.cursor().execute
@@ -127,7 +134,11 @@ class Committer:
     def _transact(self, group: list[Write[Any]], apply: Callable[[Write[Any]], Outcome]) -> list[Outcome]:
         self._run_sql("BEGIN IMMEDIATE")
         outcomes = [apply(write) for write in group]
-        self._run_sql("COMMIT")
+        slots = self._generations.begin(write.touches for write in group)
+        try:
+            self._run_sql("COMMIT")
+        finally:
+            self._generations.end(slots)
         return outcomes
 
     def _apply(self, write: Write[Any]) -> Outcome:

@@ -11,56 +11,82 @@ from pathlib import Path
 from awscrt.checksums import crc64nvme
 
 from atoll.domain.message import Body
-from atoll.domain.objects import ALWAYS, START, Ability, Change, Condition, Entry, Facts, Found, Key, Mark, Seal, Span
+from atoll.domain.objects import ALWAYS, Ability, Condition, Facts, Key, Seal
 from atoll.store.disk.blobs import WRITE_BYTES, Blobs, Draft
-from atoll.store.disk.bodies import Files, Run, inline_body, is_sound, torn_body
-from atoll.store.disk.codec import decode_segments
 from atoll.store.disk.commit import Committer
+from atoll.store.disk.file_locks import FileLocks
+from atoll.store.disk.finding import Finding
+from atoll.store.disk.generations import Generations
 from atoll.store.disk.index import Index
 from atoll.store.disk.pins import Pins
-from atoll.store.disk.reads import Hit, Reads
+from atoll.store.disk.reads import Reads
 from atoll.store.disk.recent import Recent
 from atoll.store.disk.recovery import Opened, open_folder
-from atoll.store.disk.schema import FILE, INLINE, INLINE_MAX_BYTES, NOTHING, open_reader, signed
+from atoll.store.disk.schema import INLINE_MAX_BYTES, open_reader, signed
 from atoll.store.disk.writes import Amend, Bytes, Delete, Drop, Join, Put, Trim
 from atoll.store.order import check_join
 
 
-class DiskStore:
-    """Made by open(). Belongs to the loop that opened it."""
+class Shared:
+    """What the writer shares with the reading processes of its region."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises OSError."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.locks = FileLocks(folder)
+        self.generations = Generations(folder)
+        self._open = True
+
+    def close(self) -> None:
+        """May be called again."""
+        if self._open:
+            self._open = False
+            self.locks.close()
+            self.generations.close()
+
+
+class DiskStore(Finding):
+    """Made by open(). Belongs to the loop that opened it, in the one process that has the store; others of its region read."""
 
     able = Ability()
 
-    def __init__(self, opened: Opened, reads: Reads, blobs: Blobs, origin: str, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, opened: Opened, reads: Reads, blobs: Blobs, shared: Shared, origin: str, now_ms: Callable[[], int]
+    ) -> None:
+        pins, recent = Pins(blobs.unlink), Recent()
+        super().__init__(reads, blobs, pins, recent)
         self._opened = opened
-        self._reads = reads
-        self._blobs = blobs
+        self._shared = shared
         self._ids = itertools.count(opened.next_id)
-        self._pins = Pins(blobs.unlink)
-        self._recent = Recent()
+        self._pinned = pins
         index = Index(opened.db, origin, now_ms)
-        self._committer = Committer(index, asyncio.get_running_loop(), self._pins.retire, self._recent)
+        loop = asyncio.get_running_loop()
+        self._committer = Committer(index, loop, pins.retire, recent, shared.generations)
 
     @classmethod
     async def open(cls, folder: Path, origin: str, now_ms: Callable[[], int]) -> DiskStore:
         """`origin` is this region's name, `now_ms` the wall clock in milliseconds (called in another thread); both go
         into stamps. Raises BlockingIOError when another process has the store.
         """
-        blobs = Blobs(folder)
+        shared = Shared(folder)
+        blobs = Blobs(folder, shared.locks)
         try:
             opened = await blobs.run(partial(open_folder, folder, blobs))
         except BaseException:
             blobs.close()
+            shared.close()
             raise
-        return cls(opened, Reads(open_reader(folder)), blobs, origin, now_ms)
+        shared.generations.settle()
+        return cls(opened, Reads(open_reader(folder)), blobs, shared, origin, now_ms)
 
     async def close(self) -> None:
         """Waits for what was begun. May be called again."""
         await self._committer.close()
-        self._pins.settle()
+        self._pinned.settle()
         await asyncio.get_running_loop().run_in_executor(None, self._blobs.close)
         self._reads.close()
-        self._opened.close()
+        self._opened.close(orphans=self._blobs.lingering)
+        self._shared.close()
 
     # Writes
 
@@ -108,64 +134,9 @@ class DiskStore:
     async def trim(self, bucket: str, upto: int) -> None:
         await self._committer.submit(Trim(bucket, upto))
 
-    # Reads
-
-    async def get(self, key: Key, version: str | None = None) -> Found | None:
-        hit = self._recent.get(key)
-        if hit is not None and hit.content is not None and (version is None or version == hit.facts.version):
-            return Found(hit.facts, partial(inline_body, hit.content))  # which was checked when it came from the disk
-        hit = self._reads.find(key, version)
-        if hit is None:
-            return None
-        if hit.place == INLINE:
-            return self._inline(key, hit, keep=version is None)
-        if hit.place == NOTHING:
-            return Found(hit.facts, _no_bytes)
-        runs = self._runs(hit)
-        files = Files(self._blobs, key, runs, self._pins.pin(run.id for run in runs if run.content is None))
-        return Found(hit.facts, files.body, files.close)
-
-    def _inline(self, key: Key, hit: Hit, *, keep: bool) -> Found:
-        """Damaged bytes do not keep anybody from the facts: it is the body that cannot be had."""
-        assert hit.content is not None
-        assert hit.crc is not None
-        if not is_sound(hit.content, hit.crc):
-            return Found(hit.facts, partial(torn_body, key))
-        if keep:
-            self._recent.keep(key, hit)
-        return Found(hit.facts, partial(inline_body, hit.content))
-
-    def _runs(self, hit: Hit) -> list[Run]:
-        """Inline runs are read now: their rows may go before the body is read. Each is below 64 KiB, and S3 lets only the
-        last part of an upload be that small."""
-        if hit.place == FILE:
-            return [Run(hit.id, hit.facts.size, hit.crc or 0, None)]
-        assert hit.segments is not None
-        return [
-            Run(each.id, each.size, each.crc, self._reads.content(each.id) if each.inline else None)
-            for each in decode_segments(hit.segments)
-        ]
-
-    async def head(self, key: Key, version: str | None = None) -> Facts | None:
-        return self._reads.head(key, version)
-
-    async def scan(
-        self, bucket: str, *, prefix: str = "", after: Mark = START, limit: int = 1000, versions: bool = False
-    ) -> Sequence[Entry]:
-        read = self._reads.versions if versions else self._reads.live
-        return read(bucket, prefix, after, limit)
-
-    async def changes(self, bucket: str, since: int, limit: int = 1000) -> Sequence[Change]:
-        return self._reads.changes(bucket, since, limit)
-
 
 def _inline(content: bytes) -> Bytes:
     return Bytes(len(content), signed(crc64nvme(content)), content)
-
-
-def _no_bytes(span: Span | None) -> Body:
-    assert span is None, "a span of nothing"
-    return Body.of(b"")
 
 
 async def _batches(body: Body) -> AsyncIterator[list[bytes]]:

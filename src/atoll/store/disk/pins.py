@@ -30,7 +30,7 @@ class Pin:
 
 
 class Pins:
-    """Counts readers per file. Belongs to the loop's thread, but for `returned`, which anybody may append to.
+    """Counts readers per file in the process that writes. Belongs to the loop's thread, but for `returned`, which anybody may append to.
 
     `unlink` removes files; it is called with ids that were retired and have no reader. A reader that looked at the rows
     before the commit has its pin by the time that retire() is called in the same thread; one that looks later does not

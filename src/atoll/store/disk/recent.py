@@ -38,9 +38,9 @@ class Recent:
         if key in self._writing or None in self._writing or key in self._hits or is_internal(key.bucket):
             return
         self._hits[key] = hit
-        self._size += _weight(hit)
+        self._size += weight(hit)
         while self._size > RECENT_MAX_BYTES:
-            self._size -= _weight(self._hits.popitem(last=False)[1])
+            self._size -= weight(self._hits.popitem(last=False)[1])
 
     def begin(self, key: Key | None) -> None:
         self._writing[key] = self._writing.get(key, 0) + 1
@@ -48,7 +48,7 @@ class Recent:
             self._hits.clear()
             self._size = 0
         elif key in self._hits:
-            self._size -= _weight(self._hits.pop(key))
+            self._size -= weight(self._hits.pop(key))
 
     def end(self, key: Key | None) -> None:
         left = self._writing[key] - 1
@@ -58,5 +58,5 @@ class Recent:
             del self._writing[key]
 
 
-def _weight(hit: Hit) -> int:
+def weight(hit: Hit) -> int:
     return ENTRY_BYTES + len(hit.content or b"")

@@ -23,13 +23,14 @@ class Opened:
     next_id: int
     _lock: int
 
-    def close(self) -> None:
-        """In good order: the next opening need not look for orphans. May be called again."""
+    def close(self, *, orphans: bool = False) -> None:
+        """In good order: the next opening need not look for orphans, unless there are. May be called again."""
         lock, self._lock = self._lock, -1
         if lock < 0:
             return
         try:
-            self.db.execute("INSERT OR REPLACE INTO meta VALUES ('open', 0)")
+            if not orphans:
+                self.db.execute("INSERT OR REPLACE INTO meta VALUES ('open', 0)")
         except sqlite3.Error:  # a full disk, say: the next opening looks for orphans, that is all
             _log.exception("the store could not note that it was closed")
         finally:
@@ -48,27 +49,30 @@ def open_folder(folder: Path, blobs: Blobs) -> Opened:
         db = open_writer(folder)
         flush_folder(folder)
         flush_folder(folder.parent)
-        _sweep(db, blobs)
+        left = _sweep(db, blobs)
         db.execute("INSERT OR REPLACE INTO meta VALUES ('open', 1)")
-        return Opened(db, _next_id(db), lock)
+        return Opened(db, _next_id(db, left), lock)
     except BaseException:
         os.close(lock)
         raise
 
 
-def _sweep(db: sqlite3.Connection, blobs: Blobs) -> None:
-    """Files that were never finished, and after a crash those that no row refers to. Safe, because the store is ours."""
+def _sweep(db: sqlite3.Connection, blobs: Blobs) -> list[int]:
+    """Remove files that were never finished, and after a crash those that no row refers to. Returns the ids of the ones that
+    a reading process, which may outlive a writer, still streams."""
+    left: list[int] = []
     for path in blobs.drafts():
         path.unlink()
     row = db.execute("SELECT value FROM meta WHERE name = 'open'").fetchone()
     if row is None or row[0]:
         known = {blob for (blob,) in db.execute("SELECT id FROM blob WHERE bytes IS NULL")}
-        for blob, path in blobs.files():
-            if blob not in known:
-                path.unlink()
+        left = [blob for blob, _ in blobs.files() if blob not in known and not blobs.remove(blob)]
+        for blob in left:
+            blobs.linger(blob)
+    return left
 
 
-def _next_id(db: sqlite3.Connection) -> int:
-    """Above every row. A file may outlive its row for a moment, but not an opening."""
+def _next_id(db: sqlite3.Connection, left: list[int]) -> int:
+    """Above every row, and every file that is left without one."""
     (highest,) = db.execute("SELECT max(id) FROM (SELECT max(id) AS id FROM version UNION ALL SELECT max(id) FROM blob)").fetchone()
-    return int(highest or 0) + 1
+    return max(int(highest or 0), *left, 0) + 1
