@@ -6,9 +6,12 @@ import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
+from atoll.domain.errors import ApiError
 from atoll.domain.message import Body, Request, Response
 from atoll.domain.shapes import Handler
 from atoll.gateway.metrics import Metrics
+from atoll.gateway.record import RequestIds
+from atoll.gateway.refusal import refusal
 from atoll.rules.naming import is_literal, without_port
 
 HEALTH = "/_atoll/health"
@@ -33,6 +36,7 @@ class Observed:
     ) -> None:
         self._actions = dict(actions or {})
         self._inner = inner
+        self._ids = RequestIds()
         self._metrics = metrics
         self._health = health
 
@@ -44,7 +48,7 @@ class Observed:
         if action is not None and request.method == "POST" and request.onward is not None:
             told = await action(await request.body.read_small(ACTION_MAX_BYTES))
             return Response(200, {"content-type": "application/json"}, Body.of(told))
-        return self._answer(request.path)
+        return self._answer(request)
 
     @staticmethod
     def _is_for_the_process(request: Request) -> bool:
@@ -53,9 +57,10 @@ class Observed:
             return False
         return is_literal(without_port(request.headers.get("host", "")))
 
-    def _answer(self, path: str) -> Response:
+    def _answer(self, request: Request) -> Response:
+        path = request.path
         if path == HEALTH:
             return Response(200, {"content-type": "application/json"}, Body.of(json.dumps(self._health()).encode() + b"\n"))
         if path == METRICS:
             return Response(200, {"content-type": "text/plain; version=0.0.4; charset=utf-8"}, Body.of(self._metrics.text()))
-        return Response(404, {"content-type": "text/plain"}, Body.of(f"There are {HEALTH} and {METRICS}.\n".encode()))
+        return refusal(request, ApiError("NoSuchKey", f"There are {HEALTH} and {METRICS}."), self._ids.next(), "s3")

@@ -36,7 +36,7 @@ class Pool:
     """A Handler that asks one origin. Raises Upstream (Incomplete when an answer's body is cut) and what the request's body raises.
 
     A request that found its warm connection closed, before any byte of an answer, is sent once more on a fresh one if its body
-    is small. A streamed body that raises breaks the connection before its end is sent.
+    can still be read. A streamed body that raises breaks the connection before its end is sent.
     """
 
     def __init__(self, dial: Dial, authority: str, *, clock: Clock, limits: PoolLimits = POOL_LIMITS) -> None:
@@ -72,7 +72,7 @@ class Pool:
         try:
             return await self._ask(connection, request)
         except Gone:
-            if not connection.used_before or request.body.small is None:
+            if not connection.used_before or not request.body.unread:
                 raise
         return await self._ask(await self._fresh(), request)
 
