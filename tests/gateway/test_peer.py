@@ -1,5 +1,5 @@
 import asyncio
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -34,7 +34,7 @@ def sent(clock, far, headers=None, onward=ONWARD, key=KEY):
 
 
 def told(response):
-    return response.status, ElementTree.fromstring(response.body.small).findtext("Code")
+    return response.status, ET.fromstring(response.body.small).findtext("Code")
 
 
 def test_what_one_process_says_the_other_believes():
@@ -109,7 +109,7 @@ def test_a_body_that_is_framed_otherwise_than_was_vouched_for_may_be_sent_again(
 def test_a_refusal_is_a_document_of_the_api_that_was_asked(host, root):
     clock = Ticks(1000.0)
     response = sent(clock, Far(clock), {"host": host}, key=b"x" * 32)
-    document = ElementTree.fromstring(response.body.small)
+    document = ET.fromstring(response.body.small)
     assert document.tag.rpartition("}")[2] == root
     assert {each.tag.rpartition("}")[2] for each in document.iter()} >= {"Code", "Message", "RequestId"}
     assert response.headers["content-type"].endswith("/xml")

@@ -172,6 +172,14 @@ class Front:
         choice = self._choose(_upload_id(request.query), point, log)
         if known.presented is not None:
             signature.check_region(known.presented, choice.region, any_region=self.compat == "lenient")
+        body = request.body if _unframed(request) else self._checked_body(request, known)
+        onward = self._onward(request, request_id, known, arn, point, choice)
+        target = request.target if name.virtual else _without_first(request.target)
+        inner = Request(request.method, target, request.headers, body, request.peer, request.secure, request.arrived)
+        return await self._carry(choice.region, inner, onward, target)
+
+    def _checked_body(self, request: Request, known: Known) -> Body:
+        """Without its aws-chunked framing, which only the signature that was given here can prove."""
         reader = PayloadReader.of(
             request.headers,
             known.presented,
@@ -183,10 +191,7 @@ class Front:
         check_decoded_length(reader)
         payload = checked(request.body, reader)
         payload.raise_late()
-        onward = self._onward(request, request_id, known, arn, point, choice)
-        target = request.target if name.virtual else _without_first(request.target)
-        inner = Request(request.method, target, request.headers, payload.body, request.peer, request.secure, request.arrived)
-        return await self._carry(choice.region, inner, onward, target)
+        return payload.body
 
     def _who(self, request: Request, name: Named) -> Known:
         known = self.authenticate(request, name, region="", now=self.clock.now())

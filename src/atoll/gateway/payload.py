@@ -9,8 +9,8 @@ import msgspec
 from atoll.domain.errors import ApiError
 from atoll.domain.limits import DOCUMENT_MAX_BYTES
 from atoll.domain.message import EMPTY, Body
-from atoll.rules.chunked import MODES
 from atoll.rules.checksums import PayloadCheck, PayloadReader
+from atoll.rules.chunked import MODES
 
 
 class Payload(msgspec.Struct, frozen=True):
