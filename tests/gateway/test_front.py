@@ -202,13 +202,13 @@ def test_a_world_without_virginia_answers_global_names_nearby(tokyo):
 
 def test_a_request_for_a_region_is_carried_as_it_came(tokyo):
     place = tokyo()
-    sent = {"x-amz-meta-a": "b", "connection": "keep-alive", "proxy-connection": "keep-alive", "te": "trailers", "expect": "100-continue"}
+    sent = {"x-amz-meta-a": "b", "connection": "keep-alive", "proxy-connection": "keep-alive", "te": "trailers", "trailer": "x-amz-checksum-crc32"}
     assert place.ask("PUT", "/demo-us/a%2Fb?x=1", "127.0.0.1", b"hello", how="v4", region="us-east-1", headers=sent).status == 200
     (asked,) = place.regions["us-east-1"].asked
     assert (asked.method, asked.target, asked.headers["host"]) == ("PUT", "/demo-us/a%2Fb?x=1", "127.0.0.1")
     assert asked.headers["x-amz-meta-a"] == "b"
     assert asked.headers["authorization"].startswith("AWS4-HMAC-SHA256 ")
-    assert not asked.headers.keys() & {"connection", "proxy-connection", "te", "expect"}
+    assert not asked.headers.keys() & {"connection", "proxy-connection", "te", "trailer"}
     assert (asked.onward.peer, asked.onward.secure, asked.onward.place, asked.onward.caller) == ("192.0.2.4", True, "tokyo", None)
     assert place.regions["us-east-1"].bodies == [b"hello"]
 

@@ -53,6 +53,7 @@ def test_an_unknown_page_says_which_there_are():
     response, _ = ask("/_atoll/other")
     assert response.status == 404
     assert HEALTH.encode() in response.body.small
+    assert b"<Code>NoSuchKey</Code>" in response.body.small
 
 
 def test_an_action_is_for_processes_of_this_world():

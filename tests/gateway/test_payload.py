@@ -32,9 +32,22 @@ def test_a_body_in_memory_is_checked_at_once():
 
 def test_its_fault_waits_until_it_is_asked_for():
     payload = checked(Body.of(b"hallo"), reader(content_md5=HELLO_MD5))
-    assert payload.body.length == 0
     with pytest.raises(ApiError, match="BadDigest"):
         payload.raise_late()
+
+
+def test_its_fault_is_raised_by_reading_as_that_of_a_stream():
+    for body in (Body.of(b"hallo"), slowly(b"hal", b"lo")):
+        payload = checked(body, reader(content_md5=HELLO_MD5))
+        assert (payload.body.length, payload.body.small) == (None, None)
+        with pytest.raises(ApiError, match="BadDigest"):
+            read(payload.body)
+
+
+def test_what_is_known_of_its_length_does_not_depend_on_how_much_is_here():
+    for headers in ({}, {"content_length": "5"}):
+        here, coming = (checked(body, reader(**headers)) for body in (Body.of(b"hello"), slowly(b"hel", b"lo")))
+        assert here.body.length == coming.body.length == (5 if headers else None)
 
 
 def test_a_stream_raises_at_its_end_and_not_before():

@@ -1,4 +1,7 @@
 import asyncio
+from xml.etree import ElementTree as ET
+
+import pytest
 
 from atoll.domain.caller import Caller, Onward
 from atoll.domain.message import Body, Request, Response
@@ -30,6 +33,10 @@ def sent(clock, far, headers=None, onward=ONWARD, key=KEY):
     return asyncio.run(Peer(far, key=key, clock=clock)(Request("PUT", "/b/k?x=1", {"host": "h", **(headers or {})}, Body.of(b"abc"), onward=onward)))
 
 
+def told(response):
+    return response.status, ET.fromstring(response.body.small).findtext("Code")
+
+
 def test_what_one_process_says_the_other_believes():
     clock = Ticks(1000.0)
     far = Far(clock)
@@ -58,7 +65,7 @@ def test_an_envelope_for_one_process_of_a_region_is_refused_by_the_others():
 def test_a_forged_envelope_is_refused_and_nobody_inside_hears_of_it():
     clock = Ticks(1000.0)
     far = Far(clock)
-    assert sent(clock, far, key=b"x" * 32).status == 403
+    assert told(sent(clock, far, key=b"x" * 32)) == (403, "AccessDenied")
     assert far.believed == []
     assert far.reasons == ["the MAC does not match"]
 
@@ -68,7 +75,7 @@ def test_a_replayed_envelope_is_refused():
     far = Far(clock)
     sent(clock, far)
     (wire,) = far.wire
-    assert asyncio.run(far(wire)).status == 403
+    assert told(asyncio.run(far(wire))) == (503, "ServiceUnavailable")
     assert far.reasons == ["this call was seen before"]
     assert len(far.believed) == 1
 
@@ -77,7 +84,7 @@ def test_an_old_envelope_is_refused():
     clock = Ticks(1000.0)
     late = Ticks(1000.0 + WINDOW_S + 1)
     far = Far(late)
-    assert sent(clock, far).status == 403
+    assert told(sent(clock, far)) == (503, "ServiceUnavailable")
     assert "more than 60 s away" in far.reasons[0]
 
 
@@ -85,7 +92,41 @@ def test_an_envelope_with_a_senseless_date_is_refused_not_a_failure():
     clock = Ticks(1000.0)
     far = Far(clock)
     request = Request("GET", "/", {"host": "h", MAC: "0", "x-atoll-onward": "!", "x-atoll-date": "soon", "x-atoll-nonce": "n", "x-atoll-body": "0"})
-    assert asyncio.run(far(request)).status == 403
+    assert told(asyncio.run(far(request))) == (403, "AccessDenied")
+
+
+def test_a_mac_of_odd_characters_is_refused_not_a_failure():
+    far = Far(Ticks(1000.0))
+    names = ("x-atoll-onward", "x-atoll-date", "x-atoll-nonce", "x-atoll-body")
+    assert told(asyncio.run(far(Request("GET", "/", {"host": "h", MAC: "\xe9", **dict.fromkeys(names, "1")})))) == (403, "AccessDenied")
+
+
+def test_a_body_that_is_framed_otherwise_than_was_vouched_for_may_be_sent_again():
+    clock = Ticks(1000.0)
+    far = Far(clock)
+    sent(clock, far)
+    (wire,) = far.wire
+    altered = Request(wire.method, wire.target, wire.headers, Body(None, None, b"abc"))
+    assert told(asyncio.run(far(altered))) == (503, "ServiceUnavailable")
+    assert far.reasons == ["the body is framed otherwise than was vouched for"]
+
+
+@pytest.mark.parametrize(
+    ("host", "root"), [("s3.us-east-1.amazonaws.com", "Error"), ("iam.amazonaws.com", "ErrorResponse"), ("111122223333.s3-control.us-east-1.amazonaws.com", "ErrorResponse")]
+)
+def test_a_refusal_is_a_document_of_the_api_that_was_asked(host, root):
+    clock = Ticks(1000.0)
+    response = sent(clock, Far(clock), {"host": host}, key=b"x" * 32)
+    document = ET.fromstring(response.body.small)
+    assert document.tag.rpartition("}")[2] == root
+    assert {each.tag.rpartition("}")[2] for each in document.iter()} >= {"Code", "Message", "RequestId"}
+    assert response.headers["content-type"].endswith("/xml")
+    assert response.headers["x-amz-request-id"]
+
+
+def test_a_refused_head_has_no_body():
+    request = Request("HEAD", "/b/k", {"host": "h", MAC: "0"})
+    assert asyncio.run(Far(Ticks(1000.0))(request)).body.small == b""
 
 
 def test_a_request_without_an_envelope_passes_and_speaks_for_nobody():

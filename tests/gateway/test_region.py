@@ -527,14 +527,28 @@ def test_a_refusal_stands_when_there_is_nothing_newer(story):
     story(told)
 
 
-def test_a_body_that_streams_is_not_asked_for_twice(story):
+def test_a_body_that_was_read_is_not_asked_for_twice(story):
     async def told(gate):
         await with_object(gate)
         seen = Elsewhere(gate, [lambda: True])
-        stranger = Credentials("AKIANOBODY", "s")
-        answer = await gate.ask("PUT", "/bkt/k", slowly(b"hello"), by=stranger, payload="UNSIGNED-PAYLOAD")
-        assert answer.status == 403
+        signed = {"x-amz-decoded-content-length": "5"}
+        framed = slowly(b"5;chunk-signature=", b"0" * 64 + b"\r\nhello\r\n")
+        answer = await gate.ask("PUT", "/bkt/k", framed, payload="STREAMING-AWS4-HMAC-SHA256-PAYLOAD", headers={**signed, "transfer-encoding": "chunked"})
+        assert await code(answer) == (403, "SignatureDoesNotMatch")
         assert seen.looks == 0
+
+    story(told)
+
+
+def test_a_body_that_was_not_begun_is_judged_again_whether_it_is_here_or_still_comes(story):
+    async def told(gate):
+        await with_object(gate)
+        stranger = Credentials("AKIANOBODY", "s")
+        for body in (Body(None, None, b"hello"), slowly(b"hel", b"lo")):
+            seen = Elsewhere(gate, [lambda: True])
+            answer = await gate.ask("PUT", "/bkt/k", body, by=stranger, payload="UNSIGNED-PAYLOAD")
+            assert await code(answer) == (403, "InvalidAccessKeyId")
+            assert seen.looks == 1
 
     story(told)
 

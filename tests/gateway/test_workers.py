@@ -9,7 +9,6 @@ from atoll.domain.errors import ApiError, Unreachable, Upstream
 from atoll.domain.message import Body, Request, Response
 from atoll.gateway.record import RequestIds
 from atoll.gateway.workers import RETRY_S, WRITER_WAIT_S, UpToDate, Workers, WritesElsewhere
-from atoll.wire.codec import codec
 from s3world import Ticks
 
 
@@ -31,7 +30,7 @@ def ask(handler, method, **more):
 
 
 def reading(inner, writer, clock=None):
-    return WritesElsewhere(inner, writer, clock=clock or Ticks(0.0), codec=codec("s3"), ids=RequestIds(b"\0\0\0\1"))
+    return WritesElsewhere(inner, writer, clock=clock or Ticks(0.0), ids=RequestIds(b"\0\0\0\1"))
 
 
 def test_what_is_safe_goes_round_and_the_rest_to_the_writer():

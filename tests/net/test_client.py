@@ -475,3 +475,78 @@ def test_a_closed_pool_asks_nobody(run):
                 await pool(get())
 
     run(main())
+
+
+@pytest.mark.parametrize("length", [5, None])
+def test_a_body_that_waits_to_be_asked_for_waits_for_the_origin(run, length):
+    async def main():
+        taken = []
+
+        async def handler(request):
+            if request.target == "/refused":
+                return Response(403)
+            taken.append(request.headers["expect"])
+            return Response(200, {}, Body.of(b"".join([piece async for piece in request.body])))
+
+        async with pooled(handler) as (pool, _):
+            for _ in range(3):
+                body = Body(pieces(b"he", b"llo"), length)
+                assert (await pool(Request("PUT", "/refused", {"host": "h", "expect": "100-continue"}, body))).status == 403
+                assert body.unread
+            assert pool.open == pool.idle == 1  # nothing of it was sent, so the connection is as good as before
+            answer = await pool(Request("PUT", "/", {"host": "h", "expect": "100-Continue"}, Body(pieces(b"he", b"llo"), length)))
+            assert (answer.status, answer.body.small, taken) == (200, b"hello", ["100-Continue"])
+            assert pool.open == 1
+
+    run(main())
+
+
+def test_a_body_that_nobody_asked_for_yet_is_sent_again_over_a_fresh_connection(run):
+    async def main():
+        calls = []
+
+        async def talk(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            if not calls:
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                await reader.readuntil(b"\r\n\r\n")
+                calls.append("closed")
+                return
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            calls.append(await reader.readexactly(5))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+        async with origin(talk) as pool:
+            await pool(get())
+            answer = await pool(Request("PUT", "/", {"host": "h", "expect": "100-continue"}, Body(pieces(b"hello"), 5)))
+            assert (answer.status, calls) == (200, ["closed", b"hello"])
+
+    run(main())
+
+
+def test_an_origin_that_never_asks_for_the_body_is_given_up(run):
+    async def main():
+        async def talk(reader, writer):
+            await reader.read()
+
+        async with origin(talk, answer_s=0.05) as pool:
+            with pytest.raises(Upstream, match="did not answer"):
+                await pool(Request("PUT", "/", {"host": "h", "expect": "100-continue"}, Body(pieces(b"hello"), 5)))
+
+    run(main())
+
+
+@pytest.mark.parametrize("whole", [b"hello", b""])
+def test_a_small_body_whose_length_nobody_announced_is_sent_in_chunks(run, whole):
+    async def main():
+        seen = []
+
+        async def handler(request):
+            seen.append((request.headers.get("transfer-encoding"), request.headers.get("content-length"), request.body.length))
+            return Response(200, {}, Body.of(b"".join([piece async for piece in request.body])))
+
+        async with pooled(handler) as (pool, _):
+            assert (await pool(Request("PUT", "/", {"host": "h"}, Body(None, None, whole)))).body.small == whole
+        assert seen == [("chunked", None, None)]
+
+    run(main())

@@ -662,3 +662,61 @@ def test_close_cuts_what_is_not_done_within_its_grace(run):
             assert await wire.cut() == b""
 
     run(main())
+
+
+def test_what_is_announced_of_a_body_is_known_whether_it_came_at_once_or_later(run):
+    async def main():
+        seen = []
+
+        async def handler(request):
+            seen.append((request.body.length, await request.body.read_small(100)))
+            return Response(200)
+
+        head, body = b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", b"5\r\nhello\r\n0\r\n\r\n"
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(head + body)
+            await wire.answer()
+            wire.send(head)
+            await asyncio.sleep(0.02)
+            wire.send(body)
+            await wire.answer()
+        assert seen == [(None, b"hello"), (None, b"hello")]
+
+    run(main())
+
+
+@pytest.mark.parametrize("closing", [b"", b"Connection: close\r\n"])
+@pytest.mark.parametrize("split", [False, True])
+def test_a_body_of_broken_chunks_is_broken_for_its_reader_however_it_came(run, split, closing):
+    async def main():
+        heard = []
+
+        async def handler(request):
+            with pytest.raises(ApiError) as caught:
+                await request.body.read_small(100)
+            heard.append(caught.value.code)
+            return Response(400)
+
+        head, body = b"PUT / HTTP/1.1\r\nHost: h\r\n" + closing + b"Transfer-Encoding: chunked\r\n\r\n", b"3\r\nhel\r\nxyz\r\n"
+        async with serving(handler) as (_, port), wire_to(port) as wire:
+            wire.send(head if split else head + body)
+            if split:
+                await asyncio.sleep(0.02)
+                wire.send(body)
+            assert (await wire.answer())[0] == 400
+            wire.half_close()
+            assert await wire.rest() == b""
+        assert heard == ["IncompleteBody"]
+
+    run(main())
+
+
+def test_an_early_refusal_is_a_document_with_a_request_id(run):
+    async def main():
+        async with serving(echo) as (_, port), wire_to(port) as wire:
+            wire.send(b"nonsense\r\n\r\n")
+            status, headers, body = await wire.answer()
+            assert (status, headers["content-type"]) == (400, "application/xml")
+            assert b"<RequestId>" + headers["x-amz-request-id"].encode() + b"</RequestId></Error>" in body
+
+    run(main())

@@ -4,7 +4,8 @@ import pytest
 
 from atoll.domain.caller import Caller, Onward, Proof
 from atoll.domain.message import Body, Request
-from atoll.rules.onward import REORDER_MAX, NotBelieved, Seen, believe, seal
+from atoll.net.http1_write import NOT_FORWARDED
+from atoll.rules.onward import FREE_HEADERS, REORDER_MAX, NotBelieved, Seen, believe, seal
 
 KEY = b"k" * 32
 CALLER = Caller("user", "123456789012", "arn:aws:iam::123456789012:user/u", "AIDA", "u")
@@ -45,6 +46,16 @@ def test_another_method_target_or_body_framing_is_refused():
     for changed in (Request("GET", good.target, good.headers, good.body), Request("PUT", "/b/other", good.headers, good.body), Request("PUT", good.target, good.headers, Body.of(b"22"))):
         with pytest.raises(NotBelieved):
             believe(changed, key=KEY, now=1000.0, seen=Seen())
+
+
+def test_what_a_connection_drops_is_not_vouched_for():
+    assert FREE_HEADERS >= NOT_FORWARDED | {"expect"}
+
+
+def test_a_body_that_is_here_is_vouched_for_by_what_was_announced_of_it():
+    request = sealed(body=Body(None, None, b"hello"))
+    request.body = Body(iter(()), None)
+    assert believe(request, key=KEY, now=1000.0, seen=Seen()).onward == ONWARD
 
 
 def test_an_added_header_is_refused():

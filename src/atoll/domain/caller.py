@@ -52,7 +52,8 @@ class Onward(msgspec.Struct, frozen=True):
 
     `caller` None: the receiver verifies the client's own signature. `access_point` is the ARN of the Multi-Region Access
     Point that was addressed, `bucket` the member that was chosen. `replica` is set on copies between regions.
-    `state_version` is how much of the control state the sender had seen: the receiver judges on no less.
+    `state_version` is how much of the control state the sender had seen: the receiver judges on no less. `unframed`: the
+    client said neither how long its body is nor that it is chunked; the next connection has to say something.
     """
 
     peer: str
@@ -66,3 +67,4 @@ class Onward(msgspec.Struct, frozen=True):
     replica: bool = False
     request_id: str = ""
     state_version: int = 0
+    unframed: bool = False

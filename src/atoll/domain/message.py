@@ -18,8 +18,9 @@ async def _nothing() -> AsyncIterator[bytes]:
 class Body(msgspec.Struct):
     """Bytes that are read once, front to back.
 
-    `length` in bytes, None when nobody knows it beforehand. `small` holds all of it when it is already in memory, so that
-    hot paths need not await; iterating works in both cases. An iterator that cannot deliver all raises (ApiError when the
+    `length` in bytes as it was announced, None when nobody announced one; also for a body that is here already, so that how
+    bytes happened to arrive changes nothing. `small` holds all of it when it is already in memory, so that hot paths need not
+    await; iterating works in both cases. An iterator that cannot deliver all raises (ApiError when the
     sender is to blame, Incomplete when the connection broke): a short body is never a success. `chunks` is taken by
     iterating, and by nobody else.
     """
@@ -33,6 +34,16 @@ class Body(msgspec.Struct):
         """A body that is already here."""
         return cls(None, len(data), data)
 
+    @property
+    def size(self) -> int | None:
+        """Bytes, announced or counted; None when neither."""
+        return self.length if self.small is None else len(self.small)
+
+    @property
+    def unread(self) -> bool:
+        """All of it can still be read: whoever refuses the request may be asked again."""
+        return self.small is not None or self.chunks is not None
+
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if self.small is not None:
             if self.small:
@@ -45,7 +56,7 @@ class Body(msgspec.Struct):
             yield chunk
 
     async def read_small(self, limit: int) -> bytes:
-        """All of it, for documents. Raises MaxMessageLengthExceeded beyond `limit` bytes."""
+        """All of it, for documents; kept as `small`. Raises MaxMessageLengthExceeded beyond `limit` bytes."""
         if self.small is not None:
             if len(self.small) > limit:
                 raise ApiError("MaxMessageLengthExceeded", f"The body is larger than {limit} bytes.")
@@ -56,7 +67,8 @@ class Body(msgspec.Struct):
             if size > limit:
                 raise ApiError("MaxMessageLengthExceeded", f"The body is larger than {limit} bytes.")
             pieces.append(chunk)
-        return b"".join(pieces)
+        self.small = b"".join(pieces)
+        return self.small
 
 
 EMPTY = Body.of(b"")

@@ -18,9 +18,10 @@ from atoll.domain.message import Body, Request, Response
 from atoll.domain.shapes import Handler
 from atoll.gateway.authenticate import Authenticate, Known, settled
 from atoll.gateway.metrics import Metrics
-from atoll.gateway.payload import checked
+from atoll.gateway.payload import check_decoded_length, checked
 from atoll.gateway.record import Recorder, RequestIds
-from atoll.gateway.region import HOST_ID, nothing_newer
+from atoll.gateway.refusal import HOST_ID, SERVICES, refusal
+from atoll.gateway.region import nothing_newer
 from atoll.rules import signature
 from atoll.rules.checksums import PayloadReader
 from atoll.rules.naming import Named, Scope, named, scope_of
@@ -28,9 +29,10 @@ from atoll.rules.routing import Candidate, Choice
 from atoll.rules.uploads import region_of_upload
 from atoll.wire.codec import Codec
 
-# RFC 9110 section 7.6.1: what one connection says to the next hop only. Framing is made anew on the next connection.
+# RFC 9110 section 7.6.1: what one connection says to the next hop only. Framing is made anew on the next connection; Expect
+# goes on, because the region decides whether it wants the body (RFC 9110 section 10.1.1).
 HOP_HEADERS = frozenset(
-    ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate", "te", "upgrade", "expect")
+    ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate", "te", "trailer", "upgrade")
 )
 FRAMING = frozenset(("transfer-encoding", "content-length"))
 GLOBAL_REGION = "us-east-1"  # who answers names without a region (clients.md, section 2)
@@ -92,11 +94,11 @@ class Front:
         try:
             response = await self._known(request, request_id, name, scope, log)
         except ApiError as error:
-            response = self._fault(request, request_id, error, log)
+            response = self._fault(request, request_id, name, error, log)
         except Upstream as error:
             log["message"] = str(error)
-            refusal = ApiError("ServiceUnavailable", f"{log.get('region', 'The region')} does not answer ({error}). Try again.")
-            response = self._fault(request, request_id, refusal, log)
+            unanswered = ApiError("ServiceUnavailable", f"{log.get('region', 'The region')} does not answer ({error}). Try again.")
+            response = self._fault(request, request_id, name, unanswered, log)
         self._log(request, request_id, response, log)
         return response
 
@@ -107,7 +109,7 @@ class Front:
         try:
             return await self._answer(request, request_id, name, scope, log)
         except ApiError as error:
-            if error.code not in UNKNOWN or request.body.small is None or not self.refresh():
+            if error.code not in UNKNOWN or not request.body.unread or not self.refresh():
                 raise
         return await self._answer(request, request_id, name, scope, log)
 
@@ -118,7 +120,7 @@ class Front:
         if alias:
             return await self._through_point(request, request_id, name, alias, log)
         region = log["region"] = self.region_for(name, scope)
-        onward = Onward(request.peer, request.secure, place=self.place, request_id=request_id)
+        onward = Onward(request.peer, request.secure, place=self.place, request_id=request_id, unframed=_unframed(request))
         return await self._carry(region, request, onward, request.target)
 
     # -- which region
@@ -171,6 +173,14 @@ class Front:
         choice = self._choose(_upload_id(request.query), point, log)
         if known.presented is not None:
             signature.check_region(known.presented, choice.region, any_region=self.compat == "lenient")
+        body = request.body if _unframed(request) else self._checked_body(request, known)
+        onward = self._onward(request, request_id, known, arn, point, choice)
+        target = request.target if name.virtual else _without_first(request.target)
+        inner = Request(request.method, target, request.headers, body, request.peer, request.secure, request.arrived)
+        return await self._carry(choice.region, inner, onward, target)
+
+    def _checked_body(self, request: Request, known: Known) -> Body:
+        """Without its aws-chunked framing, which only the signature that was given here can prove."""
         reader = PayloadReader.of(
             request.headers,
             known.presented,
@@ -179,12 +189,10 @@ class Front:
             of_body=not (_upload_id(request.query) and request.method == "POST"),
             md5=False,
         )
+        check_decoded_length(reader)
         payload = checked(request.body, reader)
         payload.raise_late()
-        onward = self._onward(request, request_id, known, arn, point, choice)
-        target = request.target if name.virtual else _without_first(request.target)
-        inner = Request(request.method, target, request.headers, payload.body, request.peer, request.secure, request.arrived)
-        return await self._carry(choice.region, inner, onward, target)
+        return payload.body
 
     def _who(self, request: Request, name: Named) -> Known:
         known = self.authenticate(request, name, region="", now=self.clock.now())
@@ -219,6 +227,7 @@ class Front:
             access_point_account=point.account,
             bucket=choice.bucket,
             request_id=request_id,
+            unframed=_unframed(request),
         )
 
     # -- carrying
@@ -233,14 +242,10 @@ class Front:
 
     # -- errors, log
 
-    def _fault(self, request: Request, request_id: str, error: ApiError, log: dict[str, Any]) -> Response:
+    def _fault(self, request: Request, request_id: str, name: Named, error: ApiError, log: dict[str, Any]) -> Response:
         log["error"] = error.code
         log.setdefault("message", error.message)
-        response = self.codec.fault(
-            error, request_id=request_id, host_id=HOST_ID, resource=request.path, head=request.method == "HEAD"
-        )
-        response.headers.update(error.headers)
-        return response
+        return refusal(request, error, request_id, name.service if name.service in SERVICES else "s3")
 
     def _log(self, request: Request, request_id: str, response: Response, log: Mapping[str, Any]) -> None:
         seconds = self.clock.monotonic() - request.arrived if request.arrived else 0.0
@@ -265,6 +270,8 @@ class Front:
 def outgoing(request: Request, onward: Onward, target: str) -> Request:
     """A client's request as it travels on to another process."""
     headers = {name: value for name, value in request.headers.items() if name not in HOP_HEADERS and name not in FRAMING}
+    if request.body.length == 0 and "content-length" in request.headers:
+        headers["content-length"] = "0"  # it may be signed; a request without a body is not given one on the way
     return Request(request.method, target, headers, _of_caller(request.body), arrived=request.arrived, onward=onward)
 
 
@@ -274,6 +281,8 @@ def incoming(request: Request, response: Response) -> Response:
     if request.method != "HEAD":
         kept = {name: value for name, value in kept.items() if name.lower() not in FRAMING}
     return Response(response.status, kept, response.body)
+def _unframed(request: Request) -> bool:
+    return FRAMING.isdisjoint(request.headers)
 
 
 def _of_caller(body: Body) -> Body:

@@ -8,9 +8,12 @@ from typing import Any
 
 import msgspec
 
+from atoll.domain.errors import ApiError
 from atoll.domain.message import Body, Request, Response
 from atoll.domain.shapes import Handler
 from atoll.gateway.metrics import Counters, Metrics
+from atoll.gateway.record import RequestIds
+from atoll.gateway.refusal import refusal
 from atoll.rules.naming import is_literal, without_port
 
 HEALTH = "/_atoll/health"
@@ -44,6 +47,7 @@ class Observed:
         self._actions = {COUNTERS: self._count, **(actions or {})}
         self._others = others
         self._inner = inner
+        self._ids = RequestIds()
         self._metrics = metrics
         self._health = health
 
@@ -58,7 +62,7 @@ class Observed:
         if request.path == METRICS:
             text = self._metrics.with_others(await self._others()).text()
             return Response(200, {"content-type": "text/plain; version=0.0.4; charset=utf-8"}, Body.of(text))
-        return self._answer(request.path)
+        return self._answer(request)
 
     async def _count(self, _body: bytes) -> bytes:
         return msgspec.json.encode(self._metrics.counters())
@@ -70,7 +74,8 @@ class Observed:
             return False
         return is_literal(without_port(request.headers.get("host", "")))
 
-    def _answer(self, path: str) -> Response:
+    def _answer(self, request: Request) -> Response:
+        path = request.path
         if path == HEALTH:
             return Response(200, {"content-type": "application/json"}, Body.of(json.dumps(self._health()).encode() + b"\n"))
-        return Response(404, {"content-type": "text/plain"}, Body.of(f"There are {HEALTH} and {METRICS}.\n".encode()))
+        return refusal(request, ApiError("NoSuchKey", f"There are {HEALTH} and {METRICS}."), self._ids.next(), "s3")

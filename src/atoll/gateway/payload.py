@@ -10,13 +10,14 @@ from atoll.domain.errors import ApiError
 from atoll.domain.limits import DOCUMENT_MAX_BYTES
 from atoll.domain.message import EMPTY, Body
 from atoll.rules.checksums import PayloadCheck, PayloadReader
+from atoll.rules.chunked import MODES
 
 
 class Payload(msgspec.Struct, frozen=True):
     """A decoded body; its checks raise while it is read, before its end is reached.
 
-    A body that is already in memory was checked at once, but its fault waits in `late`: whether the caller may do this at
-    all is said first.
+    A body that is already in memory was checked at once; its fault waits in `late`, and is raised by reading, as that of a
+    body which still arrives. So what is said first depends on the request and not on when its bytes came.
     """
 
     body: Body
@@ -29,7 +30,6 @@ class Payload(msgspec.Struct, frozen=True):
 
     async def document(self) -> bytes:
         """All of a small body."""
-        self.raise_late()
         return await self.body.read_small(DOCUMENT_MAX_BYTES)
 
 
@@ -43,11 +43,24 @@ async def _decoded(body: Body, reader: PayloadReader) -> AsyncIterator[bytes]:
     reader.finish()
 
 
+async def _faulty(fault: ApiError) -> AsyncIterator[bytes]:
+    raise fault
+    yield b""  # makes this a generator
+
+
+def check_decoded_length(reader: PayloadReader) -> None:
+    """Every STREAMING- mode says how much it frames (S3 API, "Transferring payload in multiple chunks"). Raises
+    MissingContentLength."""
+    if reader.claims.mode in MODES and reader.decoded_length is None:
+        raise ApiError("MissingContentLength", "You must provide the x-amz-decoded-content-length HTTP header.")
+
+
 def checked(body: Body, reader: PayloadReader) -> Payload:
     """The payload of a request's body."""
+    length = reader.decoded_length
     if body.small is None:
-        return Payload(Body(_decoded(body, reader), reader.decoded_length), reader.check)
+        return Payload(Body(_decoded(body, reader), length), reader.check)
     try:
-        return Payload(Body.of(reader.whole(body.small)), reader.check)
+        return Payload(Body(None, length, reader.whole(body.small)), reader.check)
     except ApiError as fault:
-        return Payload(EMPTY, reader.check, fault)
+        return Payload(Body(_faulty(fault), length), reader.check, fault)

@@ -10,9 +10,12 @@ from typing import Any
 from msgspec import structs
 
 from atoll.domain.clock import Clock
-from atoll.domain.message import Body, Request, Response
+from atoll.domain.errors import ApiError
+from atoll.domain.message import Request, Response
 from atoll.domain.shapes import Handler
-from atoll.rules.onward import MAC, NotBelieved, Seen, believe, seal
+from atoll.gateway.record import RequestIds
+from atoll.gateway.refusal import refusal
+from atoll.rules.onward import MAC, NotBelieved, NotTaken, Seen, believe, seal
 
 _COUNT = itertools.count(1)
 LOCAL_HOST = "127.0.0.1"  # what a call is addressed to that names nobody
@@ -55,6 +58,13 @@ def _named(request: Request) -> Request:
     return structs.replace(request, headers={**request.headers, "host": LOCAL_HOST})
 
 
+def _why(error: Exception) -> ApiError:
+    """As the client reads it. What this world's own processes could not settle is worth another try; a forgery is not."""
+    if isinstance(error, NotTaken):
+        return ApiError("ServiceUnavailable", f"One process of this world could not take the word of another ({error}). Try again.")
+    return ApiError("AccessDenied", f"The x-atoll- headers of this request are not of this world: {error}.")
+
+
 class Believing:
     """A Handler around a process's gateway: opens envelopes, refuses forged ones."""
 
@@ -67,6 +77,7 @@ class Believing:
         self._clock = clock
         self._seen = Seen()
         self._refused = refused
+        self._ids = RequestIds()
 
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
         """Not a coroutine of its own: what most requests pass by should cost them nothing."""
@@ -77,5 +88,5 @@ class Believing:
             request = believe(request, key=self._key, now=self._clock.now(), seen=self._seen, audience=self._audience)
         except (NotBelieved, ValueError) as error:
             self._refused(str(error))
-            return Response(403, {"content-type": "text/plain"}, Body.of(b"This envelope is not of this world.\n"))
+            return refusal(request, _why(error), self._ids.next())
         return await self._inner(request)

@@ -19,25 +19,28 @@ from atoll.domain.arn import object_arn
 from atoll.domain.call import Answer, Call
 from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError, Incomplete, Upstream, not_implemented
+from atoll.domain.limits import DOCUMENT_MAX_BYTES
 from atoll.domain.message import EMPTY, Request, Response
 from atoll.gateway.authenticate import NOBODY, Authenticate, Known, settled
 from atoll.gateway.authorize import Authority, Permit, authorize
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.pace import Pace
-from atoll.gateway.payload import NO_PAYLOAD, Payload, checked
+from atoll.gateway.payload import NO_PAYLOAD, Payload, check_decoded_length, checked
 from atoll.gateway.record import Recorder, RequestEvent, RequestIds
+from atoll.gateway.refusal import HOST_ID
 from atoll.gateway.slices import Slice, operate
 from atoll.rules.accesspoint import check_operation
-from atoll.rules.checksums import PayloadReader, has_nothing
+from atoll.rules.checksums import PayloadCheck, PayloadReader, has_nothing
 from atoll.rules.copysource import parse as parse_copy_source
 from atoll.rules.naming import Named, named, scope_of
 
 QUERY_SERVICES = ("iam", "sts")  # the operation stands in the body, so the body is read first
 UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
+FRAMED_MAX_BYTES = 2 * DOCUMENT_MAX_BYTES  # a document with its aws-chunked framing
+FRAMING = frozenset(("content-length", "transfer-encoding"))
 FORM_MAX_BYTES = 256 * 1024  # IAM: the largest document is a policy of 10 KB, percent-encoded
 HASHED = frozenset(("PutObject", "UploadPart"))  # operations whose ETag is the MD5 of what they carry
 DOUBTFUL = frozenset((403, 404))  # refusals that control state from a moment ago may be the reason of
-HOST_ID = "YXRvbGw="  # x-amz-id-2: which host answered; the log knows more
 
 Receive = Callable[[Call, str, str], Awaitable[Answer]]
 
@@ -55,6 +58,7 @@ class Exchange(msgspec.Struct):
     bucket: str = ""
     key: str = ""
     permit: Permit | None = None
+    check: PayloadCheck | None = None
     log: dict[str, Any] = {}
 
 
@@ -102,7 +106,7 @@ class Gateway:
             response = await self._answer(x)
         except Exception as error:  # noqa: BLE001 - every error becomes an answer, here and nowhere else
             response = self._told(x, error)
-        if response.status in DOUBTFUL and request.body.small is not None and self.refresh():
+        if response.status in DOUBTFUL and request.body.unread and self.refresh():
             x, response = await self._again(request)
         self._log(x, response)
         return response
@@ -147,10 +151,9 @@ class Gateway:
         part.operation(route.operation)
         if request.onward is not None and request.onward.access_point:
             check_operation(route.operation, self.compat)
-        payload = self._payload(x)
-        if part.codec.streams(route.operation):
-            _check_length(request)
-        elif payload is not NO_PAYLOAD:
+        streams = part.codec.streams(route.operation)
+        payload = await self._payload(x, streams=streams)
+        if payload is not NO_PAYLOAD and not streams:
             document = await payload.document()
         params = part.codec.read(route, request, document, payload.body)
         part.check_members(route.operation, params)
@@ -158,7 +161,6 @@ class Gateway:
         if self._asks_for_tags(x):
             await self._read_tags(x, permit, params)
         self._authorize(x, permit, params)
-        payload.raise_late()
         answer = await operate(part, call, params)
         x.log.update(call.log)
         if self.pace.settings.paths:
@@ -188,8 +190,11 @@ class Gateway:
 
     # -- payload
 
-    def _payload(self, x: Exchange) -> Payload:
+    async def _payload(self, x: Exchange, *, streams: bool) -> Payload:
+        """A stream is checked while the operation reads it, a document before anything is asked of it."""
         request, presented = x.request, x.known.presented
+        if streams:
+            _check_length(request)
         mode = presented.content_sha256 if presented else request.headers.get("x-amz-content-sha256", UNSIGNED_PAYLOAD)
         if x.named.service in QUERY_SERVICES or has_nothing(mode, request.headers):
             return NO_PAYLOAD
@@ -203,6 +208,10 @@ class Gateway:
             of_body=x.operation != "CompleteMultipartUpload",
             md5=x.operation in HASHED,
         )
+        check_decoded_length(reader)
+        x.check = reader.check
+        if not streams:
+            await request.body.read_small(FRAMED_MAX_BYTES)
         return checked(request.body, reader)
 
     # -- authorize
@@ -306,7 +315,7 @@ class Gateway:
     def _log(self, x: Exchange, response: Response) -> None:
         request, onward = x.request, x.request.onward
         seconds = self.clock.monotonic() - request.arrived if request.arrived else 0.0
-        size_in, size_out = request.body.length or 0, response.body.length or 0
+        size_in, size_out = _size_in(x), response.body.size or 0
         self.metrics.request(x.part.service if x.part else "-", x.operation, response.status, seconds, size_in, size_out)
         self.record.request(
             RequestEvent(
@@ -340,8 +349,15 @@ def _named(request: Request) -> Named:
     if onward is not None and onward.bucket:
         return Named("s3", f"/{onward.bucket}{request.path}", onward.bucket, virtual=True, host=name.host)
     return name
+def _size_in(x: Exchange) -> int:
+    """Bytes of the request's body: announced, else as many as were read."""
+    announced = x.request.body.length
+    if announced is not None:
+        return announced
+    return x.check.size if x.check is not None else 0
 
 
 def _check_length(request: Request) -> None:
-    if "content-length" not in request.headers and "transfer-encoding" not in request.headers:
+    """By what the client said, not by what the process that carried it had to add."""
+    if (request.onward is not None and request.onward.unframed) or FRAMING.isdisjoint(request.headers):
         raise ApiError("MissingContentLength", "You must provide the Content-Length HTTP header.")

@@ -13,9 +13,8 @@ from atoll.domain.message import Request, Response
 from atoll.domain.shapes import Handler
 from atoll.gateway.front import incoming, outgoing
 from atoll.gateway.record import RequestIds
-from atoll.gateway.region import HOST_ID
+from atoll.gateway.refusal import refusal
 from atoll.net.client import SAFE_METHODS
-from atoll.wire.codec import Codec
 
 WRITER_WAIT_S = 5.0  # how long a request waits for a writer that is being started again
 RETRY_S = 0.02
@@ -50,11 +49,10 @@ class WritesElsewhere:
     The writer verifies the client's signature itself; what another process vouched for is vouched for again.
     """
 
-    def __init__(self, inner: Handler, writer: Handler, *, clock: Clock, codec: Codec, ids: RequestIds) -> None:
+    def __init__(self, inner: Handler, writer: Handler, *, clock: Clock, ids: RequestIds) -> None:
         self._inner = inner
         self._writer = writer
         self._clock = clock
-        self._codec = codec
         self._ids = ids
 
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
@@ -81,9 +79,7 @@ class WritesElsewhere:
                 await self._clock.sleep(RETRY_S)
 
     def _fault(self, request: Request, error: ApiError) -> Response:
-        return self._codec.fault(
-            error, request_id=self._ids.next(), host_id=HOST_ID, resource=request.path, head=request.method == "HEAD"
-        )
+        return refusal(request, error, self._ids.next())
 
 
 class UpToDate:

@@ -75,7 +75,7 @@ class Pool:
         try:
             return await self._ask(connection, request)
         except Gone:
-            if not connection.used_before or request.body.small is None or request.method not in SAFE_METHODS:
+            if not connection.used_before or not request.body.unread or request.method not in SAFE_METHODS:
                 raise
         return await self._ask(await self._fresh(), request)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import cast
 
 import httptools
@@ -11,7 +12,7 @@ import httptools
 from atoll.domain.errors import Incomplete, Upstream
 from atoll.domain.limits import KiB
 from atoll.domain.message import EMPTY, Body, Request, Response
-from atoll.net.http1_write import Outlet, request_head, send_stream
+from atoll.net.http1_write import Outlet, chunked_whole, request_head, send_stream
 from atoll.net.inbound import Inbound
 
 SMALL_ANSWER_BYTES = 64 * KiB  # answers up to here are handed over whole, and their connection is free at once
@@ -86,6 +87,7 @@ class OriginConnection(asyncio.Protocol):
         self._reusable = True
         self._method = "GET"
         self._inbound: Inbound | None = None
+        self._invited: asyncio.Event | None = None  # set by 100 Continue, for a body that waits for one
         self._idle_s = 0.0
         self._complete = False
         self._handed_over = False
@@ -197,6 +199,8 @@ class OriginConnection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if self._status < 200:
+            if self._status == HTTPStatus.CONTINUE and self._invited is not None:
+                self._invited.set()
             self._headers, self._fields, self._head_bytes = {}, 0, 0
         elif not self._complete:
             self._finish()
@@ -261,7 +265,10 @@ class OriginConnection(asyncio.Protocol):
         try:
             head = request_head(request.method, request.target, request.headers, _framing(request, authority))
             if request.body.small is not None:
-                return await self._ask_small(head, request.body.small, answer_s)
+                whole = chunked_whole(request.body.small) if request.body.length is None else request.body.small
+                return await self._ask_small(head, whole, answer_s)
+            if "expect" in request.headers:
+                self._invited = asyncio.Event()
             return await self._ask_streaming(head, request.body, answer_s)
         except TimeoutError as error:
             self.abort()
@@ -280,23 +287,28 @@ class OriginConnection(asyncio.Protocol):
             return await answer
 
     async def _ask_streaming(self, head: bytes, body: Body, answer_s: float) -> Response:
-        """The answer may come before all is sent (a refusal): then the rest is not sent, and the connection not used again."""
+        """The answer may come before all is sent (a refusal): then the rest is not sent, and the connection not used again,
+        unless the body was still waiting to be asked for."""
         _, answer = self._talk()
         async with asyncio.timeout(None) as patience, asyncio.TaskGroup() as group:
-            sending = group.create_task(self._send(head, body, lambda: patience.reschedule(self._loop.time() + answer_s)))
+            sending = group.create_task(self._send(head, body, patience, answer_s))
             await asyncio.wait([answer])  # not `await answer`: what it raises shall not be wrapped into a group
             sending.cancel()
         if not self._sent:
-            self._reusable = False
+            self._reusable = self._reusable and self._invited is not None and not self._invited.is_set()
             self._sent = True
             self._free()
         return answer.result()
 
-    async def _send(self, head: bytes, body: Body, sent: Callable[[], None]) -> None:
+    async def _send(self, head: bytes, body: Body, patience: asyncio.Timeout, answer_s: float) -> None:
         """A body that raises breaks the connection, so that the origin sees a cut one, and is what `ask` raises."""
         outlet, answer = self._talk()
         try:
             outlet.write(head)
+            if self._invited is not None:
+                patience.reschedule(self._loop.time() + answer_s)
+                await self._invited.wait()
+                patience.reschedule(None)
             await send_stream(outlet, body, chunked=body.length is None)
         except Exception as error:  # noqa: BLE001 - it travels through the future
             if not answer.done():
@@ -304,7 +316,7 @@ class OriginConnection(asyncio.Protocol):
             self.abort()
         else:
             self._sent = True
-            sent()
+            patience.reschedule(self._loop.time() + answer_s)
             self._free()
 
     def _talk(self) -> tuple[Outlet, asyncio.Future[Response]]:
@@ -314,9 +326,12 @@ class OriginConnection(asyncio.Protocol):
 
 
 def _framing(request: Request, authority: str) -> str:
+    """Host, and how the body will be sent. A body that waits to be asked for waits for the origin's word, not for ours."""
     lines = "" if "host" in request.headers else f"Host: {authority}\r\n"
+    if request.body.length != 0 and "expect" in request.headers:
+        lines += f"Expect: {request.headers['expect']}\r\n"
     if request.body.length is None:
         return lines + "Transfer-Encoding: chunked\r\n"
-    if request.body.length or request.method in ("PUT", "POST", "PATCH"):
+    if request.body.length or request.method in ("PUT", "POST", "PATCH") or "content-length" in request.headers:
         return f"{lines}Content-Length: {request.body.length}\r\n"  # RFC 9110 §8.6
     return lines

@@ -7,6 +7,7 @@ were sent ahead are answered in order, and a handler runs inside a task, where w
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -283,7 +284,7 @@ class Connection(asyncio.Protocol):
         keep = item.keep and not self._home.leaving and not (self._no_more and not self._queue) and self._reusable(item)
         rest = self._write(response, item.request.method, keep=keep, chunkable=not item.old)
         if rest is not None:
-            await self._stream(rest, chunked=not item.old and rest.length is None)
+            await self._stream(rest, chunked=not item.old and rest.size is None)
         if self._outlet.full:
             await self._outlet.drain()
         return keep and (item.inbound is None or await self._skip(item.inbound))
@@ -359,5 +360,7 @@ class Connection(asyncio.Protocol):
 
 def error_response(status: int, code: str, message: str) -> Response:
     """An answer for what never became a request, or broke us: in the form in which S3 clients read errors."""
-    document = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{escape(message)}</Message></Error>'
-    return Response(status, {"Content-Type": "application/xml"}, Body.of(document.encode()))
+    request_id = os.urandom(8).hex().upper()
+    known = f"<Code>{code}</Code><Message>{escape(message)}</Message><RequestId>{request_id}</RequestId>"
+    document = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{known}</Error>'
+    return Response(status, {"Content-Type": "application/xml", "x-amz-request-id": request_id}, Body.of(document.encode()))

@@ -121,12 +121,12 @@ class RequestReader:
         except httptools.HttpParserUpgrade as upgrade:
             self._upgraded(chunk, int(upgrade.args[0]))
         except httptools.HttpParserError as error:
-            if not self.ended:  # bytes after `Connection: close` mean nothing
+            if not self.ended or self.in_body:  # bytes after `Connection: close` mean nothing
+                self._hand_over_begun()  # who sends a broken body hears the same, whether it came with its head or after it
                 raise self._refusal(error) from error
+        self._hand_over_begun()
         if self._quiet_bytes > QUIET_MAX_BYTES:
             raise _too_large()
-        if self._ready is not None and not self._waiting_for_small:
-            self._hand_over_stream(self._ready)
 
     def _refusal(self, error: httptools.HttpParserError) -> Refusal:
         ours = error.__context__
@@ -172,9 +172,9 @@ class RequestReader:
             return
         target = _origin_form(method, self._url.decode("latin-1"), headers)
         request = Request(method, target, headers, EMPTY, self._peer, self._secure, self._now)
+        self._frame(headers)
         self._ready = Exchange(request, None, keep, _expects(headers), old)
         self.ended = not keep
-        self._frame(headers)
 
     def _is_old(self, headers: dict[str, str]) -> bool:
         if "connection" not in headers and "proxy-connection" not in headers and self._parser.should_keep_alive():
@@ -237,15 +237,17 @@ class RequestReader:
                 exchange.request.body = Body(self.inbound, self.inbound.length)
                 exchange.inbound = self.inbound
             else:
-                exchange.request.body = Body.of(whole)
+                exchange.request.body = Body(None, self.inbound.length, whole)
         self._take(exchange)
 
-    def _hand_over_stream(self, exchange: Exchange) -> None:
-        assert self.inbound is not None
-        exchange.inbound = self.inbound
-        exchange.request.body = Body(self.inbound, self.inbound.length)
-        self._ready = None
-        self._take(exchange)
+    def _hand_over_begun(self) -> None:
+        """A request whose body will go on arriving."""
+        exchange, inbound = self._ready, self.inbound
+        if exchange is not None and inbound is not None:
+            exchange.inbound = inbound
+            exchange.request.body = Body(inbound, inbound.length)
+            self._ready = None
+            self._take(exchange)
 
 
 def _joined(fields: list[tuple[bytes, bytes]], max_bytes: int) -> dict[str, str]:

@@ -17,6 +17,7 @@ from atoll.domain.message import Body, Response
 SERVER = "AtollS3"
 WRITE_HIGH_BYTES = 512 * KiB  # above this a sender waits for the transport
 WRITE_LOW_BYTES = 128 * KiB
+LAST_CHUNK = b"0\r\n\r\n"
 ONE_WRITE_BYTES = 64 * KiB  # head and body up to this size go out joined; beyond, copying costs more than a second buffer
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
@@ -61,8 +62,8 @@ def response_head(response: Response, stamp: Stamp, *, method: str, keep: bool, 
     if not NOT_FORWARDED.isdisjoint(lowered):
         lines[1:] = _forwarded(headers, keeps_length=not own and status != 204)
     if own:
-        if response.body.length is not None:
-            lines.append(f"Content-Length: {response.body.length}\r\n")
+        if (size := response.body.size) is not None:
+            lines.append(f"Content-Length: {size}\r\n")
         elif chunkable:
             lines.append("Transfer-Encoding: chunked\r\n")
     if not keep:
@@ -170,7 +171,7 @@ async def send_stream(outlet: Outlet, body: Body, *, chunked: bool) -> None:
     So the receiver sees a cut body, also when the check that failed stands behind the last byte (a checksum, a signature).
     Raises Incomplete for a body that is shorter or longer than it said, and whatever the body raises.
     """
-    left = body.length
+    left = body.size
     last = b""
     async for piece in body:
         if not piece:
@@ -190,9 +191,14 @@ async def send_stream(outlet: Outlet, body: Body, *, chunked: bool) -> None:
     if last:
         outlet.write(_chunk(last) if chunked else last)
     if chunked:
-        outlet.write(b"0\r\n\r\n")
+        outlet.write(LAST_CHUNK)
     if outlet.full:
         await outlet.drain()
+
+
+def chunked_whole(body: bytes) -> bytes:
+    """All of a body in chunks (RFC 9112 §7.1)."""
+    return (_chunk(body) if body else b"") + LAST_CHUNK
 
 
 def _chunk(piece: bytes) -> bytes:

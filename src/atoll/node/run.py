@@ -49,7 +49,6 @@ from atoll.services.s3control.plane import AccessPoints
 from atoll.state import State
 from atoll.store.disk.reader import ReadingStore
 from atoll.store.wrap.announced import Announced
-from atoll.wire.codec import codec
 
 GRACE_S = 5.0  # running requests may finish for so long when a process is told to stop
 PACE_PATH = "/_atoll/pace"
@@ -226,7 +225,7 @@ def _answering(process: Process, shared: region.Shared, paths: MeasuredRouting) 
         peers = {other: client.peer for other, client in process.clients.items()}
         handler = aliases.Aliases(gateway, aliases.front(shared, paths, peers, process.ids))
     if process.worker:
-        handler = WritesElsewhere(handler, process.siblings[0], clock=clock, codec=codec("s3"), ids=process.ids)
+        handler = WritesElsewhere(handler, process.siblings[0], clock=clock, ids=process.ids)
     set_pace = _pace_action(gateway.pace.set)
     actions = {PACE_PATH: set_pace if process.worker else _everywhere(process, PACE_PATH, set_pace)}
     observed = Observed(handler, process.metrics, _region_health(process), actions, partial(_counted, process))

@@ -31,11 +31,18 @@ _unpack = msgspec.json.Decoder(Onward).decode
 
 
 class NotBelieved(Exception):
-    """The envelope is missing, altered, too old or seen before. The text says which."""
+    """The envelope is missing or altered, and so not of this world. The text says which."""
 
 
-# Headers that a hop may change without changing what is asked; all others are under the MAC.
-FREE_HEADERS = frozenset((*HEADERS, "connection", "content-length", "date", "expect", "keep-alive", "transfer-encoding"))
+class NotTaken(NotBelieved):
+    """The envelope is of this world and cannot be taken all the same: too old, seen before, or its body framed otherwise."""
+
+
+# Headers that a hop may change or drop without changing what is asked (RFC 9110 section 7.6.1); all others are under the MAC.
+FREE_HEADERS = frozenset((
+    *HEADERS, "connection", "content-length", "date", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+))  # fmt: skip
 
 
 def _headers(request: Request) -> str:
@@ -49,6 +56,7 @@ def _mac(key: bytes, request: Request, *spoken: str) -> str:
 
 
 def _body_mode(request: Request) -> str:
+    """As it was announced: what has arrived by now is chance, and must not be vouched for."""
     return "unknown" if request.body.length is None else str(request.body.length)
 
 
@@ -93,20 +101,20 @@ class Seen:
 
 
 def believe(request: Request, *, key: bytes, now: float, seen: Seen, audience: str = "") -> Request:
-    """The request with `onward` set and the envelope's headers taken off. Raises NotBelieved."""
+    """The request with `onward` set and the envelope's headers taken off. Raises NotBelieved, NotTaken."""
     headers = dict(request.headers)
     try:
         text, date, nonce, mac, mode = (headers.pop(name) for name in (ONWARD, DATE, NONCE, MAC, BODY_MODE))
     except KeyError as error:
         raise NotBelieved(f"{error.args[0]} is missing") from None
-    if not hmac.compare_digest(_mac(key, request, date, nonce, mode, text, audience), mac):
+    if not hmac.compare_digest(_mac(key, request, date, nonce, mode, text, audience).encode(), mac.encode("latin-1")):
         raise NotBelieved("the MAC does not match")
     if abs(now - float(date)) > WINDOW_S:
-        raise NotBelieved(f"{date} is more than {WINDOW_S} s away from {now:.3f}")
+        raise NotTaken(f"{date} is more than {WINDOW_S} s away from {now:.3f}")
     if mode != _body_mode(request):
-        raise NotBelieved("the body is framed otherwise than was vouched for")
+        raise NotTaken("the body is framed otherwise than was vouched for")
     if not seen.accept(nonce):
-        raise NotBelieved("this call was seen before")
+        raise NotTaken("this call was seen before")
     return replace_onward(request, headers, _unpack(base64.urlsafe_b64decode(text)))
 
 
