@@ -103,6 +103,7 @@ def facts_header(**members):
         {form.FACTS: base64.urlsafe_b64encode(b'{"size": "x"}').decode()},
         {form.FACTS_BYTES: "x"},
         {form.FACTS_BYTES: str(form.FACTS_MAX_BYTES + 1)},
+        {form.FACTS_BYTES: "9" * 5000},
         facts_header(version="null"),
         facts_header(stamp=None),
         facts_header(version="other"),

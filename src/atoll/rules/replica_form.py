@@ -32,6 +32,7 @@ OUTCOME = "x-atoll-copy"  # on an answer: stored, amended or known
 
 HEADER_MAX_BYTES = 4 * 1024  # facts up to here travel in the header; common limits for all headers start at 8 KiB
 FACTS_MAX_BYTES = 4 * MiB  # 10,000 parts with checksums come to about 1.5 MiB
+FACTS_BYTES_MAX_CHARS = len(str(FACTS_MAX_BYTES))
 
 
 class _Sum(Protocol):
@@ -66,7 +67,7 @@ async def read(headers: Mapping[str, str], body: Body) -> tuple[Facts, Body]:
     if FACTS in headers:
         return _facts(_unwrapped(headers[FACTS])), body
     size = headers.get(FACTS_BYTES, "")
-    if not (size.isascii() and size.isdigit()) or int(size) > FACTS_MAX_BYTES:
+    if not (size.isascii() and size.isdigit()) or len(size) > FACTS_BYTES_MAX_CHARS or int(size) > FACTS_MAX_BYTES:
         raise ApiError("InvalidArgument", "A copy comes with the facts of its version.", ArgumentName=FACTS)
     text, rest = await _split(body, int(size))
     return _facts(text), rest
