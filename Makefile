@@ -20,8 +20,8 @@ $(STAMP):
 	@cd tests/clients/node && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
 	@rm -f $(VENV)/.setup-*; touch $@
 
-demo: setup          ## the main job: four regions, one endpoint, the table of the published experiment
-	$(BIN)/atoll lab mrap --quick
+demo: setup          ## the main job: four regions, one endpoint, the published experiment as slow as AWS; two minutes at most
+	$(BIN)/atoll lab mrap --quick --profile aws --html demo.html
 
 test: setup lint types house unit
 
@@ -48,4 +48,4 @@ coverage: setup      ## write docs/COVERAGE.md anew
 	$(BIN)/python -m atoll.node.coverage > docs/COVERAGE.md
 
 clean:
-	rm -rf $(VENV) tests/clients/node/node_modules
+	rm -rf $(VENV) tests/clients/node/node_modules demo.html

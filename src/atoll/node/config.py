@@ -19,7 +19,7 @@ PlaceKind = Literal["region", "city"]
 
 PORT_MAX = 65535
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,30}")
-_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links", "state"}
+_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links", "state", "create_delay_s"}
 _LISTENER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([A-Za-z0-9.-]+)):([1-9]\d{0,4})")
 
 
@@ -59,7 +59,8 @@ class Place:
 @dataclass(frozen=True)
 class World:
     """Places in the order of the file, links, and the two settings. `state`: the region that holds the control state of a
-    world that spans machines, "" on one machine."""
+    world that spans machines, "" on one machine. `create_delay_s`: how long an access point takes to be made, None as the profile
+    has it."""
 
     places: tuple[Place, ...]
     links: Mapping[frozenset[str], Distance]
@@ -68,6 +69,7 @@ class World:
     profile: Profile = "native"
     compat: Compat = "lenient"
     state: str = ""
+    create_delay_s: float | None = None
 
     @cached_property
     def points(self) -> Mapping[str, Point]:
@@ -93,10 +95,10 @@ class World:
         return replace(self, profile=profile or self.profile, compat=compat or self.compat)
 
 
-def _number(table: Mapping[str, object], key: str, default: float, complaints: list[str]) -> float:
+def _number(table: Mapping[str, object], key: str, default: float, complaints: list[str], unit: str = "milliseconds") -> float:
     value = table.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        complaints.append(f"{key} = {value!r} is not a number of milliseconds")
+        complaints.append(f"{key} = {value!r} is not a number of {unit}")
         return default
     return float(value)
 
@@ -164,9 +166,11 @@ def parse(text: str, source: str) -> World:
         complaints.append(f"state = {state!r} is no region of this world")
     same = _number(table, "same_place_rtt_ms", 0.3, complaints)
     jitter = _number(table, "jitter_ms", 1.0, complaints)
+    create = _number(table, "create_delay_s", 0.0, complaints, "seconds") if "create_delay_s" in table else None
     if complaints:
         raise WorldError(source, complaints)
-    return World(places, links, same, jitter, table.get("profile", "native"), table.get("compat", "lenient"), state)
+    profile, compat = table.get("profile", "native"), table.get("compat", "lenient")
+    return World(places, links, same, jitter, profile, compat, state, create)
 
 
 def builtin_text() -> str:
