@@ -10,6 +10,7 @@ import base64
 import gc
 import hashlib
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -95,7 +96,7 @@ class Caller:
         """Milliseconds per path, round and file, one read at a time. The paths of one file follow each other closely, and
         which goes first changes, so that all of them meet the same minute. Rows of path, round, milliseconds and this
         process's CPU in them are told while it goes on, so that nothing is lost with a caller that is stopped.
-        `pause_s` before each read, not timed."""
+        `pause_s` before each read, not timed. No file is begun later than `limit_s` after the first."""
         for path in command["paths"]:  # opens the connection; not timed
             self._checked(path, *command["files"][0])
         gc.collect()
@@ -110,9 +111,11 @@ class Caller:
         return {"samples": readings.samples["here"], "cpu_ms": readings.cpu_ms["here"]}
 
     def _rounds(self, command: Command) -> Iterator[Row]:
-        pause_s = command.get("pause_s", 0.0)
+        pause_s, end = command.get("pause_s", 0.0), time.monotonic() + command.get("limit_s", math.inf)
         for number in range(command["rounds"]):
             for index, (key, md5) in enumerate(command["files"]):
+                if time.monotonic() > end:
+                    return
                 for path in _turned(command["paths"], number + index):
                     if pause_s:
                         time.sleep(pause_s)

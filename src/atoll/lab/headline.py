@@ -63,12 +63,18 @@ def loss(result: Json) -> str:
     if not found:
         return ""
     where, failed = city(found["region"]), found["failed_reads"]
-    met = f"{failed} of {found['reads']} reads failed, over {found['failed_for_s']:.2f} s" if failed else "no read failed"
+    met = f"{failed} of {found['reads']} reads failed, within {found['failed_for_s']:.2f} s" if failed else "no read failed"
     return (
         f"{where}'s region was killed under reads through the access point (client without retries): {met}; the first answer "
         f"came after {found['first_answer_after_s']:.2f} s, from {city(found['answered_by'])}. "
         f"A read took {found['before_p50_ms']:.0f} ms before and {found['after_p50_ms']:.0f} ms after."
     )
+
+
+def instrument(result: Json) -> str:
+    """What of it is real, and what stands in for AWS and its distances."""
+    drawn = ", AWS's service times and its replication lag" if result["profile"] == "aws" else ""
+    return f"Real: a process per region, unmodified botocore, signatures, policies, copies on disk. Emulated: distances{drawn}."
 
 
 def partial(result: Json) -> str:

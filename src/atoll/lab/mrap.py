@@ -157,8 +157,10 @@ class Experiment:
         return Shares(list(self.ground.members), self.plan.rounds * len(self.files) * len(self._paths))
 
     def _tell_read(self, callers: Sequence[CallerProcess]) -> None:
+        command = {"do": "read", "paths": self._paths, "files": self._listed, "rounds": self.plan.rounds}
+        limit_s = self.plan.read_limit_s
         for caller in callers:
-            caller.tell({"do": "read", "paths": self._paths, "files": self._listed, "rounds": self.plan.rounds})
+            caller.tell(command if limit_s is None else {**command, "limit_s": limit_s})
 
     def _noted(self, shares: Shares, share: Callable[[], float]) -> Callable[[str, Told], None]:
         def on_message(place: str, message: Told) -> None:
@@ -263,7 +265,8 @@ class Run:
 def assembled(run: Run, began: float) -> result.Json:
     """The result of what was measured, marked partial when that is not all."""
     plan, links, found = run.plan, run.links, run.found
-    told = _told(plan, links, _regions(links), found.readings.samples, found.readings.cpu_ms, found.overwrites)
+    regions, readings = _regions(links), found.readings.ordered(_regions(links))
+    told = _told(plan, links, regions, readings.samples, readings.cpu_ms, found.overwrites)
     names = [stage.name for stage in plans.stages(plan, links)]
     told["partial"] = bool(found.stopped)
     told["stages"] = {
@@ -333,7 +336,7 @@ def main(plan: Plan, *, json_file: Path | None, html_file: Path | None) -> None:
 
 
 def _present(run: Run, told: result.Json, json_file: Path | None, html_file: Path | None) -> None:
-    samples = run.found.readings.samples
+    samples = run.found.readings.ordered(_regions(run.links)).samples
     if json_file is not None:
         result.write(json_file, told, samples)
     if html_file is not None:

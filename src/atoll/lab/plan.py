@@ -14,6 +14,7 @@ StageName = Literal["world", "setup", "copies", "reads", "overwrites", "loss", "
 
 OVERHEAD_READS = 80  # per path and place, to know what a path costs without draws; done before the first copies have arrived
 QUICK_CREATE_DELAY_S = 0.2
+QUICK_READ_LIMIT_S = 50.0  # on a busy machine rather fewer reads than a longer demo; each figure tells its number
 
 # Seconds as seen on two idle cores; they only feed the time left.
 WORLD_S, SETUP_S, LOSS_S, CLOSING_S = 3.0, 3.0, 7.0, 4.0
@@ -41,6 +42,11 @@ class Plan:
     @property
     def create_delay_s(self) -> float | None:
         return QUICK_CREATE_DELAY_S if self.quick else None
+
+    @property
+    def read_limit_s(self) -> float | None:
+        """No read is begun later than so many seconds after the first; None: all are made."""
+        return QUICK_READ_LIMIT_S if self.quick and self.drawn else None
 
 
 def read_s(place: str, plan: Plan, world: World) -> float:

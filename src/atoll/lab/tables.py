@@ -141,6 +141,8 @@ def show(told: Json, report: Path | None = None) -> None:
         console.print(_reads(told))
         _show_text(_caption(told), console)
     _show_text(headline.loss(told), console)
+    if picked(told, "s3_api"):
+        _show_text(headline.instrument(told), console)
     last = f"seed {told['seed']}, commit {told['commit'][:12]}, {told['machine']['cpus']} CPUs, {told['took_s']} s"
     console.print(last, style="dim", markup=False)
     _show_text(headline.partial(told), console, style="bold")
