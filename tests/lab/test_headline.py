@@ -53,6 +53,17 @@ def test_native_says_why_it_is_faster(told):
     assert headline.native(told("aws")) == ""
 
 
+def test_a_busy_machine_is_named(told):
+    result = {**told("aws"), "machine": {"cpus": 2}}
+    assert headline.busy({**result, "load_before": 3.14}) == "The machine was busy (load 3.1 on 2 CPUs): times here are too high."
+    assert headline.busy({**result, "load_before": 2.0}) == headline.busy(result) == ""
+
+
+def test_what_is_real_and_what_is_emulated_is_told_apart(told):
+    assert "replication lag" in headline.instrument(told("aws"))
+    assert headline.instrument(told("native")).endswith("Emulated: distances.")
+
+
 @pytest.mark.parametrize("profile", ["aws", "native"])
 def test_a_partial_result_names_what_is_missing(told, profile):
     stages = {"finished": ["world", "setup"], "unfinished": ["copies", "reads"], "stopped": "interrupted"}

@@ -90,6 +90,7 @@ def test_the_loss_of_a_region_was_met_and_survived(found):
 def test_a_whole_run_is_not_partial(found):
     assert found["partial"] is False
     assert found["stages"]["unfinished"] == []
+    assert found["stages"]["took_s"]["reads"] > 8 * 0.15  # eight reads of a bucket in Virginia from Tokyo alone
 
 
 def test_its_story_stands_in_the_last_lines_and_native_prints_no_percent(ran):
@@ -130,9 +131,9 @@ def test_an_interrupted_run_keeps_what_it_measured_and_says_that_it_is_partial(i
     assert "interrupted" in said
     result = json.loads((folder / "lab.json").read_text())
     assert result["partial"] is True
-    assert result["stages"] == {
-        "finished": ["world", "setup", "copies"], "unfinished": ["reads", "overwrites", "loss", "closing"], "stopped": "interrupted",
-    }  # fmt: skip
+    stages = result["stages"]
+    assert (stages["finished"], stages["stopped"]) == (["world", "setup", "copies"], "interrupted")
+    assert stages["unfinished"] == ["reads", "overwrites", "loss", "closing"]
     medians = {(cell["place"], cell["path"]): cell for cell in result["cells"] if cell["table"] == "s3_api" and cell["stat"] == "p50"}
     assert 0 < medians["us-east-1", "single"]["n"] < 8 * 200 + 1
     assert ("ap-northeast-1", "mrap") not in medians

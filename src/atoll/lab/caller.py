@@ -108,7 +108,7 @@ class Caller:
                 readings.add("here", rows)
         finally:
             gc.enable()
-        return {"samples": readings.samples["here"], "cpu_ms": readings.cpu_ms["here"]}
+        return {"samples": readings.samples.get("here", {}), "cpu_ms": readings.cpu_ms.get("here", {})}
 
     def _rounds(self, command: Command) -> Iterator[Row]:
         pause_s, end = command.get("pause_s", 0.0), time.monotonic() + command.get("limit_s", math.inf)

@@ -77,6 +77,12 @@ def instrument(result: Json) -> str:
     return f"Real: a process per region, unmodified botocore, signatures, policies, copies on disk. Emulated: distances{drawn}."
 
 
+def busy(result: Json) -> str:
+    """A warning when other work wanted all processors as the run began; "" when it did not, or nobody looked."""
+    load, cpus = result.get("load_before", 0.0), result["machine"]["cpus"]
+    return f"The machine was busy (load {load:.1f} on {cpus} CPUs): times here are too high." if load > cpus else ""
+
+
 def partial(result: Json) -> str:
     """Which stages are missing; "" when none is."""
     if not result.get("partial"):

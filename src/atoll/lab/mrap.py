@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -48,6 +49,8 @@ class Findings:
     first_copy_s: float | None = None
     counted: money.Counters | None = None
     loss: loss.Loss | None = None
+    load_before: float = 0.0
+    stage_s: dict[str, float] = field(default_factory=dict)
     finished: list[StageName] = field(default_factory=list)
     stopped: str = ""
 
@@ -227,8 +230,10 @@ class Run:
     @contextmanager
     def _stage(self, name: StageName) -> Iterator[None]:
         self.progress.begin(name)
+        began = time.monotonic()
         yield
         self.found.finished.append(name)
+        self.found.stage_s[name] = round(time.monotonic() - began, 2)
 
     def _set_up(self, world: LabWorld, stack: ExitStack) -> Experiment:
         """Callers and all that a user makes. Where overwrites go on beside the reads, a second set of callers watches them."""
@@ -273,7 +278,9 @@ def assembled(run: Run, began: float) -> result.Json:
         "finished": found.finished,
         "unfinished": [name for name in names if name not in found.finished],
         "stopped": found.stopped,
+        "took_s": found.stage_s,
     }
+    told["load_before"] = round(found.load_before, 2)
     told["processors_awake"] = found.awake
     told["overhead_ms"] = {path: {region: round(ms, 4) for region, ms in by.items()} for path, by in found.overheads.items()}
     far = max(row["rtt_ms"] for row in told["distances"] if HOME in row["between"])
@@ -323,7 +330,7 @@ def main(plan: Plan, *, json_file: Path | None, html_file: Path | None) -> None:
             raise LabFailed(f"there is no folder {file.absolute().parent} for {file.name}")
     links, began = config.load(None), time.time()
     progress = Progress(plans.stages(plan, links))
-    run = Run(plan, links, progress, Findings())
+    run = Run(plan, links, progress, Findings(load_before=os.getloadavg()[0]))
     with interruptible():
         try:
             with progress.shown():

@@ -59,7 +59,7 @@ def _lead(told: Json) -> str:
 
 def _story(told: Json) -> str:
     beside = headline.published(told) if told["profile"] == "aws" else headline.native(told)
-    texts = (headline.partial(told), headline.headline(told), beside)
+    texts = (headline.partial(told), headline.headline(told), beside, headline.instrument(told), headline.busy(told))
     return "".join(f"<p>{escape(text)}</p>" for text in texts if text)
 
 

@@ -143,6 +143,7 @@ def show(told: Json, report: Path | None = None) -> None:
     _show_text(headline.loss(told), console)
     if picked(told, "s3_api"):
         _show_text(headline.instrument(told), console)
+        _show_text(headline.busy(told), console)
     last = f"seed {told['seed']}, commit {told['commit'][:12]}, {told['machine']['cpus']} CPUs, {told['took_s']} s"
     console.print(last, style="dim", markup=False)
     _show_text(headline.partial(told), console, style="bold")
