@@ -1,9 +1,10 @@
+import hashlib
 import os
 
 import pytest
 
-from atoll.lab.caller import _turned
-from atoll.lab.callers import CallerProcess, LabFailed, Refused, collect, together, wait_for
+from atoll.lab.caller import Caller, _turned
+from atoll.lab.callers import CallerProcess, LabFailed, Refused, Wait, collect, side_by_side, together, wait_for
 
 pytestmark = pytest.mark.xdist_group("world")
 
@@ -47,6 +48,74 @@ def test_several_callers_answer_side_by_side(caller, tmp_path):
     finally:
         other.close()
     assert answers == {"tokyo": {}, "london": {}}
+
+
+def test_conversations_side_by_side_each_get_their_own_answers(caller, tmp_path):
+    other = CallerProcess("london", os.environ, tmp_path / "london.err")
+    opened = []
+
+    def conversation(one, times):
+        for number in range(times):
+            one.tell({"do": "open", "ways": {f"{one.place} {number}": ["us-east-1", "bucket"]}})
+            opened.append((yield Wait([one])))
+        return one.place, times
+
+    try:
+        assert side_by_side(conversation(caller, 3), conversation(other, 1), conversation(caller, 0)) == [("tokyo", 3), ("london", 1), ("tokyo", 0)]
+    finally:
+        other.close()
+    assert sorted(opened, key=str) == [{"london": {}}, {"tokyo": {}}, {"tokyo": {}}, {"tokyo": {}}]
+
+
+def test_a_failure_in_one_conversation_ends_all(caller, tmp_path):
+    other = CallerProcess("london", os.environ, tmp_path / "london.err")
+
+    def failing():
+        caller.tell({"do": "call", "service": "s3", "region": "us-east-1", "operation": "ListBuckets", "members": {}})
+        yield Wait([caller])
+
+    def endless():
+        while True:
+            other.tell({"do": "open", "ways": {}})
+            yield Wait([other])
+
+    try:
+        with pytest.raises(Refused, match="in tokyo"):
+            side_by_side(endless(), failing())
+    finally:
+        other.close()
+
+
+def test_a_poll_says_when_each_read_failed_and_with_what(caller):
+    caller.ask("open", ways={"mrap": ["us-east-1", "bucket"]})
+    told = caller.ask("poll", path="mrap", file=["key", "0"], answered=1, timeout_s=0.2, pause_s=0.05)
+    assert {error for _, _, error in told["reads"]} == {"EndpointConnectionError"}
+    assert all(began <= ended for began, ended, _ in told["reads"])
+
+
+class Bucket:
+    """A way to read what was stored."""
+
+    def read(self, key):
+        return key.encode()
+
+
+@pytest.mark.parametrize(("limit", "reads"), [({}, 6), ({"limit_s": 60.0}, 6), ({"limit_s": -1.0}, 0)])
+def test_no_file_is_begun_after_the_time_limit(limit, reads):
+    told = []
+    caller = Caller(told.append, {"single": Bucket()})
+    files = [[key, hashlib.md5(key.encode()).hexdigest()] for key in ("a", "b")]
+    caller.do({"do": "read", "paths": ["single"], "files": files, "rounds": 3, **limit})
+    assert sum(len(message["rows"]) for message in told) == reads
+
+
+def test_what_was_read_is_told_while_it_goes_on(monkeypatch):
+    monkeypatch.setattr("atoll.lab.caller.REPORT_EVERY_S", 0.0)
+    told = []
+    caller = Caller(told.append, {"single": Bucket()})
+    done = caller.do({"do": "read", "paths": ["single"], "files": [["a", hashlib.md5(b"a").hexdigest()]], "rounds": 3})
+    assert [[row[:2] for row in message["rows"]] for message in told] == [[("single", 0)], [("single", 1)], [("single", 2)], []]
+    assert [len(one) for one in done["samples"]["single"]] == [1, 1, 1]
 
 
 def test_each_path_goes_first_in_turn():

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -75,6 +76,81 @@ def test_results_are_on_standard_output_and_progress_is_not(ran):
 
 def test_the_report_was_written(ran):
     assert "</html>" in (ran[0] / "lab.html").read_text()
+
+
+def test_the_loss_of_a_region_was_met_and_survived(found):
+    loss = found["loss"]
+    assert (loss["region"], loss["answered_by"]) == ("ap-northeast-1", "us-west-2")
+    assert loss["before_p50_ms"] < 60 < 97 < loss["after_p50_ms"]
+    assert 0 <= loss["failed_for_s"] < 5
+    assert loss["failed_reads"] < 10
+    assert loss["reads"] >= 60
+
+
+def test_a_whole_run_is_not_partial(found):
+    assert found["partial"] is False
+    assert found["stages"]["unfinished"] == []
+    assert found["stages"]["took_s"]["reads"] > 8 * 0.15  # eight reads of a bucket in Virginia from Tokyo alone
+
+
+def test_its_story_stands_in_the_last_lines_and_native_prints_no_percent(ran):
+    lines = ran[1].stdout.splitlines()
+    assert "%" not in ran[1].stdout
+    assert max(map(len, lines)) <= 100 or "HTML report" in max(lines, key=len)
+    last = " ".join(lines[-25:])
+    for words in ("Read in Tokyo: ", "is stale there for", "a month for 1,200 files", "faster than AWS because", "Tokyo's region was killed", "eu-central-1"):
+        assert words in last
+    assert lines[-1] == f"HTML report: {ran[0] / 'lab.html'}"
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory):
+    """Stopped twice in the middle of its reads."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    command = (*LAB, "mrap", "--files", "8", "--rounds", "200", "--overwrites", "1", "--json", "lab.json", "--html", "lab.html")
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=os.environ | {"TMPDIR": str(folder)},
+    ) as lab:  # fmt: skip
+        try:
+            while "reading from" not in lab.stderr.readline():
+                assert lab.poll() is None
+            time.sleep(3)
+            lab.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+            lab.send_signal(signal.SIGTERM)
+            shown, said = lab.communicate(timeout=60)
+        finally:
+            lab.kill()
+    return folder, lab.returncode, shown, said
+
+
+def test_an_interrupted_run_keeps_what_it_measured_and_says_that_it_is_partial(interrupted):
+    folder, status, shown, said = interrupted
+    assert status == 130
+    assert "interrupted" in said
+    result = json.loads((folder / "lab.json").read_text())
+    assert result["partial"] is True
+    stages = result["stages"]
+    assert (stages["finished"], stages["stopped"]) == (["world", "setup", "copies"], "interrupted")
+    assert stages["unfinished"] == ["reads", "overwrites", "loss", "closing"]
+    medians = {(cell["place"], cell["path"]): cell for cell in result["cells"] if cell["table"] == "s3_api" and cell["stat"] == "p50"}
+    assert 0 < medians["us-east-1", "single"]["n"] < 8 * 200 + 1
+    assert ("ap-northeast-1", "mrap") not in medians
+    assert "PARTIAL: interrupted" in shown
+    assert "us-east-1" in shown
+    assert "PARTIAL: interrupted" in (folder / "lab.html").read_text()
+
+
+def test_every_reading_of_an_interrupted_run_is_kept(interrupted):
+    result = json.loads((interrupted[0] / "lab.json").read_text())
+    rows = [json.loads(row) for row in (interrupted[0] / "lab.json.samples.jsonl").read_text().splitlines()]
+    counted = sum(cell["n"] for cell in result["cells"] if cell["table"] == "client_cpu")
+    assert 0 < len(rows) == counted
+
+
+def test_an_interrupted_run_leaves_no_world_behind(interrupted):
+    assert list(interrupted[0].glob("atoll-lab-*")) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -54,9 +54,23 @@ def test_the_instrument_the_seed_and_the_machine_are_named(page):
     assert "CPUs, Python" in page
 
 
-def test_published_figures_and_deviations_stand_beside(page):
-    assert "<td>173.6</td>" in page
-    assert "<td>-42.4 %</td>" in page
+def test_published_figures_stand_beside_and_deviations_in_profile_aws(told, samples, links):
+    aws, native = (html(told(profile), samples, links) for profile in ("aws", "native"))
+    assert "<td>173.6</td>" in aws
+    assert "<td>173.6</td>" in native
+    assert "<td>-42.4 %</td>" in aws
+    assert "deviation" not in native
+    assert "faster than AWS" in native
+
+
+def test_a_partial_page_is_marked_and_has_what_there_is(told, samples, links):
+    stages = {"finished": ["world"], "unfinished": ["setup"], "stopped": "interrupted"}
+    nothing = told("aws") | {"partial": True, "stages": stages, "cells": [], "initial_copy_s": None, "overhead_ms": {}}
+    page = html(nothing, {}, links)
+    assert "PARTIAL: interrupted; finished: world; not finished: setup." in page
+    assert page.count("<figure>") == 0
+    some = html(told("aws") | {"partial": True, "stages": stages}, {"us-west-2": samples["us-west-2"]}, links)
+    assert some.count("<figure>") == 1
 
 
 def test_fitted_and_predicted_cells_are_told_apart(told, samples, links):

@@ -101,3 +101,14 @@ def test_what_is_no_host_and_port_is_refused(text):
 def test_only_a_region_of_the_world_holds_the_state(state):
     with pytest.raises(WorldError, match="is no region of this world"):
         parse(f'state = {state}\n{PLACE}[places.london]\nkind = "city"\nat = [51.5, -0.1]\n', "w.toml")
+
+
+def test_how_long_an_access_point_takes_to_be_made_may_be_said():
+    assert parse(f"create_delay_s = 1.5\n{PLACE}", "w.toml").create_delay_s == 1.5
+    assert parse(PLACE, "w.toml").create_delay_s is None
+
+
+@pytest.mark.parametrize("text", ["-1", '"soon"', "true"])
+def test_a_create_delay_that_is_no_time_is_refused(text):
+    with pytest.raises(WorldError, match="create_delay_s = .* is not a number of seconds"):
+        parse(f"create_delay_s = {text}\n{PLACE}", "w.toml")

@@ -10,6 +10,7 @@ import base64
 import gc
 import hashlib
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,9 @@ import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-TELL_EVERY = 20  # timed reads between two signs of life
+from atoll.lab.readings import Readings, Row
+
+REPORT_EVERY_S = 0.5  # what was read so far; between two reads, never in one
 Command = Mapping[str, Any]
 
 
@@ -59,6 +62,8 @@ class Caller:
                 return self._read(command)
             case "watch":
                 return self._watch(command)
+            case "poll":
+                return self._poll(command)
         raise ValueError(f"unknown command {command['do']!r}")
 
     def _open(self, command: Command) -> Mapping[str, Any]:
@@ -89,35 +94,32 @@ class Caller:
 
     def _read(self, command: Command) -> Mapping[str, Any]:
         """Milliseconds per path, round and file, one read at a time. The paths of one file follow each other closely, and
-        which goes first changes, so that all of them meet the same minute. `cpu_ms`: of this process, in the same reads.
-        `pause_s` before each read, not timed."""
-        paths, files = command["paths"], command["files"]
-        samples: dict[str, list[list[float]]] = {path: [] for path in paths}
-        cpu: dict[str, list[float]] = {path: [] for path in paths}
-        for path in paths:  # opens the connection; not timed
-            self._checked(path, *files[0])
+        which goes first changes, so that all of them meet the same minute. Rows of path, round, milliseconds and this
+        process's CPU in them are told while it goes on, so that nothing is lost with a caller that is stopped.
+        `pause_s` before each read, not timed. No file is begun later than `limit_s` after the first."""
+        for path in command["paths"]:  # opens the connection; not timed
+            self._checked(path, *command["files"][0])
         gc.collect()
         gc.disable()
+        readings = Readings()
         try:
-            for number in range(command["rounds"]):
-                for path in paths:
-                    samples[path].append([])
-                for path, took_ms, cpu_ms in self._round(command, number):
-                    samples[path][number].append(took_ms)
-                    cpu[path].append(cpu_ms)
+            for rows in _now_and_then(self._rounds(command)):
+                self.tell({"rows": rows})
+                readings.add("here", rows)
         finally:
             gc.enable()
-        return {"samples": samples, "cpu_ms": cpu}
+        return {"samples": readings.samples.get("here", {}), "cpu_ms": readings.cpu_ms.get("here", {})}
 
-    def _round(self, command: Command, number: int) -> Iterator[tuple[str, float, float]]:
-        files, pause_s = command["files"], command.get("pause_s", 0.0)
-        for index, (key, md5) in enumerate(files):
-            for path in _turned(command["paths"], number + index):
-                if pause_s:
-                    time.sleep(pause_s)
-                yield path, *self._checked(path, key, md5)
-            if index % TELL_EVERY == TELL_EVERY - 1 or index == len(files) - 1:
-                self.tell({"reads": number * len(files) + index + 1})
+    def _rounds(self, command: Command) -> Iterator[Row]:
+        pause_s, end = command.get("pause_s", 0.0), time.monotonic() + command.get("limit_s", math.inf)
+        for number in range(command["rounds"]):
+            for index, (key, md5) in enumerate(command["files"]):
+                if time.monotonic() > end:
+                    return
+                for path in _turned(command["paths"], number + index):
+                    if pause_s:
+                        time.sleep(pause_s)
+                    yield path, number, *self._checked(path, key, md5)
 
     def _checked(self, path: str, key: str, md5: str) -> tuple[float, float]:
         """One read, in milliseconds as the caller sees it: from the call to the last byte; and this thread's CPU in it."""
@@ -149,6 +151,41 @@ class Caller:
                 announced = True
             time.sleep(command["pause_s"])
         return {"seen": seen, "stale": stale}
+
+    def _poll(self, command: Command) -> Mapping[str, Any]:
+        """Read one file again and again until so many reads were answered, or the time is over: when each read began and
+        ended, and the error's code. A wrong content is an error too."""
+        (key, md5), end, answered = command["file"], time.monotonic() + command["timeout_s"], 0
+        reads: list[tuple[float, float, str]] = []
+        while answered < command["answered"] and time.monotonic() < end:
+            began = time.monotonic()
+            error = self._failure(command["path"], key, md5)
+            reads.append((began, time.monotonic(), error))
+            answered += not error
+            self.tell({"answered": answered})
+            time.sleep(command["pause_s"])
+        return {"reads": reads}
+
+    def _failure(self, path: str, key: str, md5: str) -> str:
+        try:
+            self._checked(path, key, md5)
+        except ClientError as error:
+            return str(error.response["Error"]["Code"])
+        except (BotoCoreError, WrongAnswer) as error:
+            return type(error).__name__
+        return ""
+
+
+def _now_and_then(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """What came since the last time, twice a second, and the rest."""
+    kept: list[Row] = []
+    last = time.monotonic()
+    for row in rows:
+        kept.append(row)
+        if time.monotonic() - last > REPORT_EVERY_S:
+            yield kept
+            kept, last = [], time.monotonic()
+    yield kept
 
 
 def _turned(paths: list[str], by: int) -> list[str]:

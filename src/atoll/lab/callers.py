@@ -8,7 +8,8 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -120,32 +121,81 @@ def together(
 
 def collect(callers: Sequence[CallerProcess], heard: Callable[[str, Told], None], *, until: str = "done") -> dict[str, Told]:
     """Wait until every caller said `until`; what else they say is `heard`. Raises LabFailed when all are silent too long."""
-    answers: dict[str, Told] = {}
+
+    def one() -> Generator[Wait, dict[str, Told], dict[str, Told]]:
+        return (yield Wait(callers, heard, until))
+
+    [answers] = side_by_side(one())
+    return dict(answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a conversation waits for: that each of `callers` says `until`. What else they say goes to `on_message`."""
+
+    callers: Sequence[CallerProcess]
+    on_message: Callable[[str, Told], None] = lambda _place, _message: None
+    until: str = "done"
+
+
+Conversation = Generator[Wait, dict[str, Told], Any]
+
+
+class _Running:
+    """A conversation under way: what it waits for, and who has answered."""
+
+    def __init__(self, conversation: Conversation, selector: selectors.BaseSelector) -> None:
+        self.conversation, self.selector = conversation, selector
+        self.result: Any = None
+        self.wait = Wait(())
+        self.answers: dict[str, Told] = {}
+        self.resume(None)
+
+    def resume(self, answers: dict[str, Told] | None) -> None:
+        try:
+            self.wait = next(self.conversation) if answers is None else self.conversation.send(answers)
+        except StopIteration as ended:
+            self.result = ended.value
+            return
+        self.answers = {}
+        for caller in self.wait.callers:
+            self.selector.register(caller, selectors.EVENT_READ, (self, caller))
+
+    def hear(self, caller: CallerProcess) -> None:
+        for message in caller.lines():
+            if self.wait.until not in message:
+                self.wait.on_message(caller.place, message)
+                continue
+            answer = message[self.wait.until]
+            self.answers[caller.place] = answer if isinstance(answer, dict) else message
+            self.selector.unregister(caller)
+        if len(self.answers) == len(self.wait.callers):
+            self.resume(self.answers)
+
+
+def side_by_side(*conversations: Conversation) -> list[Any]:
+    """Several conversations at once, each with callers of its own: generators that yield a Wait and are sent the answers by
+    place. What each returned. Raises LabFailed when all callers are silent too long, and whatever a conversation raises."""
     with selectors.DefaultSelector() as selector:
-        for caller in callers:
-            selector.register(caller, selectors.EVENT_READ, caller)
+        running = [_Running(conversation, selector) for conversation in conversations]
         while selector.get_map():
             ready = selector.select(SILENCE_S)
             if not ready:
-                silent = ", ".join(key.data.place for key in selector.get_map().values())
+                silent = ", ".join(key.data[1].place for key in selector.get_map().values())
                 raise LabFailed(f"no word for {SILENCE_S:.0f} s from the callers in {silent}")
             for key, _ in ready:
-                for told in key.data.lines():
-                    if until in told:
-                        answers[key.data.place] = told[until] if isinstance(told[until], dict) else told
-                        selector.unregister(key.data)
-                    else:
-                        heard(key.data.place, told)
-    return answers
+                one, caller = key.data
+                one.hear(caller)
+    return [one.result for one in running]
 
 
 class Callers:
-    """A caller in each place of a running world."""
+    """A caller in each place of a running world. `kind` tells several sets of them apart."""
 
-    def __init__(self, run: Mapping[str, Any], home: Path, places: Sequence[str]) -> None:
+    def __init__(self, run: Mapping[str, Any], home: Path, places: Sequence[str], kind: str = "caller") -> None:
         self.by_place = {
             place: CallerProcess(
-                place, setting(run, home, place_of(run, place)).onto(os.environ), home / "logs" / f"caller-{place}.err"
+                place, setting(run, home, place_of(run, place)).onto(os.environ), home / "logs" / f"{kind}-{place}.err"
             )
             for place in places
         }

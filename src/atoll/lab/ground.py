@@ -106,12 +106,12 @@ def _access_point(caller: CallerProcess, account: str, members: dict[str, str]) 
     return f"arn:aws:s3::{account}:accesspoint/{alias()}"
 
 
-def upload(caller: CallerProcess, files: Sequence[File]) -> float:
+def upload(caller: CallerProcess, files: Sequence[File], path: str = "single") -> float:
     """Write the files where they belong; when the last one was acknowledged (monotonic seconds)."""
     answered = 0.0
     for first in range(0, len(files), PUT_BATCH):
         batch = [(file.key, base64.b64encode(file.content).decode()) for file in files[first : first + PUT_BATCH]]
-        answered = caller.ask("put", path="single", files=batch)["answered"]
+        answered = caller.ask("put", path=path, files=batch)["answered"]
     return answered
 
 

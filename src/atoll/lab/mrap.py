@@ -2,60 +2,74 @@
 
 from __future__ import annotations
 
-import math
+import os
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from atoll.lab import cost, ground, pacing, result, tables
+from atoll.lab import cost, ground, loss, pacing, result, tables
+from atoll.lab import plan as plans
 from atoll.lab.awake import processors_awake
-from atoll.lab.callers import CallerProcess, Callers, LabFailed, together
+from atoll.lab.callers import CallerProcess, Callers, LabFailed, Told, Wait, side_by_side, together
 from atoll.lab.counting import counters
 from atoll.lab.echoes import echo_errors
 from atoll.lab.files import File, make
+from atoll.lab.plan import Plan, StageName
 from atoll.lab.progress import Progress
-from atoll.lab.propagation import Overwrite, Propagation
+from atoll.lab.propagation import READER, Overwrite, Propagation
 from atoll.lab.quantiles import p50
+from atoll.lab.readings import Readings
 from atoll.lab.report import html
 from atoll.lab.result import PATHS
-from atoll.lab.world import LabWorld, stopped_by_sigterm, temporary
+from atoll.lab.stages import Shares
+from atoll.lab.world import LabWorld, interruptible, temporary
 from atoll.node import config
-from atoll.node.config import Profile
 from atoll.rules import money
-from atoll.rules.published import HOME, S3_API
+from atoll.rules.published import HOME
 from atoll.rules.published import Path as ReadPath
 
 __all__ = ("LabFailed", "Plan", "main")
 
-OVERHEAD_READS = 100  # at least, per path and place, to know what a path costs without draws
+SPARE = "spare.json.gz"  # overwritten while the other files are read
 LOG_SETTLE_S = 0.5  # access logs are written a few times a second
+Overheads = dict[ReadPath, dict[str, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do. `seed` is of the files and of the drawn service times."""
+@dataclass(slots=True)
+class Findings:
+    """What was measured so far. It outlives a run that is interrupted or fails."""
 
-    profile: Profile
-    files: int
-    rounds: int
-    overwrites: int
-    seed: int
+    readings: Readings = field(default_factory=Readings)
+    overwrites: list[Overwrite] = field(default_factory=list)
+    overheads: Overheads = field(default_factory=dict)
+    awake: bool = False
+    first_copy_s: float | None = None
+    counted: money.Counters | None = None
+    loss: loss.Loss | None = None
+    load_before: float = 0.0
+    stage_s: dict[str, float] = field(default_factory=dict)
+    finished: list[StageName] = field(default_factory=list)
+    stopped: str = ""
 
 
 @dataclass(slots=True)
 class Experiment:
-    """A plan in a running world with callers in its regions. Each method is one phase."""
+    """A plan in a running world. `callers` read in its regions; `watchers` stand beside them where overwrites go on at the same
+    time. Each method is one phase."""
 
     plan: Plan
+    links: config.World
     world: LabWorld
     callers: Callers
+    watchers: Callers
     files: list[File]
+    overwritten: File
     progress: Progress
     ground: ground.Ground
-    awake: bool = False
+    found: Findings
 
     @property
     def _listed(self) -> list[list[str]]:
@@ -76,31 +90,45 @@ class Experiment:
                 },
             }
 
-        together(self.callers.all(), ways)
+        for callers in {id(one): one for one in (self.callers, self.watchers)}.values():
+            together(callers.all(), ways)
 
-    def first_copy(self) -> float:
-        """Upload, and seconds until the last file is in all buckets."""
-        self.progress.say(f"uploading {len(self.files)} files to {self.ground.home} and waiting for their copies")
+    def upload(self) -> float:
+        """When the last file was acknowledged (monotonic seconds). Where overwrites go on beside the
+        reads, the file for them goes into every bucket, so that it can be read before copies arrive; into the first one last,
+        whose copies are then the newest everywhere."""
         home = self.callers[self.ground.home]
-        uploaded = ground.upload(home, self.files)
-        ground.wait_copied(home, self.ground, len(self.files))
+        if self.plan.drawn:
+            for region in self.ground.copies:
+                ground.upload(self.callers[region], [self.overwritten], path="direct")
+            return ground.upload(home, [*self.files, self.overwritten])
+        return ground.upload(home, self.files)
+
+    def wait_copied(self, uploaded: float) -> float:
+        """Seconds from the upload until the last file is in all buckets."""
+        ground.wait_copied(self.callers[self.ground.home], self.ground, len(self.files) + self.plan.drawn)
         return time.monotonic() - uploaded
 
-    def overheads(self) -> dict[ReadPath, dict[str, float]]:
+    def overheads(self) -> Overheads:
         """What each path costs a caller inside the region without draws (p50, ms).
 
         Measured the way the reads are: from all places at once, and with a pause before each as long as AWS takes, for a
         process that has just waited finds its caches cold.
         """
-        self.progress.say("measuring what the paths cost without draws")
         pacing.set_paces(self.world, dict.fromkeys(self.ground.members, pacing.NO_DRAWS))
-        files, pause_s = self._listed[:OVERHEAD_READS], S3_API[HOME, "single"].p50 / 1000
-        command = {"do": "read", "paths": PATHS, "files": files, "rounds": math.ceil(OVERHEAD_READS / len(files)), "pause_s": pause_s}
+        home = self.ground.home
+
+        def command(caller: CallerProcess) -> Mapping[str, Any]:
+            paths = PATHS if caller.place == home else ("mrap",)
+            return {
+                "do": "read", "paths": paths, "files": [[self.overwritten.key, self.overwritten.md5]], "rounds": plans.OVERHEAD_READS,
+                "pause_s": plans.overheads_pause_s(caller.place),
+            }  # fmt: skip
+
         answers = together(self.callers.all(), command)
         medians = {
-            place: {path: p50(result.flat(told["samples"][path])) for path in PATHS} for place, told in answers.items()
+            place: {path: p50(result.flat(rounds)) for path, rounds in answer["samples"].items()} for place, answer in answers.items()
         }
-        home = self.ground.home
         return {"single": {home: medians[home]["single"]}, "mrap": {place: by["mrap"] for place, by in medians.items()}}
 
     def draw(self, overheads: pacing.Overheads) -> None:
@@ -108,67 +136,162 @@ class Experiment:
         wanted = {region: pacing.drawn(region, overheads, seed=self.plan.seed) for region in self.ground.members}
         pacing.set_paces(self.world, wanted)
 
-    def read(self) -> tuple[result.Samples, result.ClientCpu]:
-        """All reads, and the clients' CPU in them. Profile aws: side by side, for waits dominate; native: one region after another, for CPU does."""
-        paths = list(PATHS) if self.plan.profile == "aws" else [*PATHS, "direct"]
-        command = {"do": "read", "paths": paths, "files": self._listed, "rounds": self.plan.rounds}
-        every, answers = self.callers.all(), {}
-        groups = [every] if self.plan.profile == "aws" else [[caller] for caller in every]
-        awake = processors_awake() if self.plan.profile == "native" else nullcontext(False)
-        with awake as self.awake, self.progress.bars([caller.place for caller in every], self.plan.rounds * len(self.files)) as heard:
-            for group in groups:
-                answers.update(together(group, command, lambda place, told: heard(place, told["reads"])))
-        samples = {place: told["samples"] for place, told in answers.items()}
-        return samples, {place: told["cpu_ms"] for place, told in answers.items()}
+    def read(self) -> Generator[Wait, dict[str, Told], None]:
+        """All reads, side by side."""
+        shares, callers = self._shares(), self.callers.all()
+        self._tell_read(callers)
+        yield Wait(callers, self._noted(shares, shares.slowest))
+        self.progress.share(None)  # overwrites may go on; their end is a matter of time
 
-    def overwrite(self) -> list[Overwrite]:
-        def told(number: int, one: Overwrite) -> None:
+    def read_in_turn(self) -> None:
+        """One region after another: nothing is drawn, so that the processors decide how long a read takes."""
+        shares = self._shares()
+        weights = {place: plans.read_s(place, self.plan, self.links) for place in self.ground.members}
+        with processors_awake() as self.found.awake:
+            for caller in self.callers.all():
+                self._tell_read([caller])
+                side_by_side(_waiting([caller], self._noted(shares, lambda: shares.weighted(weights))))
+
+    @property
+    def _paths(self) -> list[str]:
+        return list(PATHS) if self.plan.drawn else [*PATHS, "direct"]
+
+    def _shares(self) -> Shares:
+        return Shares(list(self.ground.members), self.plan.rounds * len(self.files) * len(self._paths))
+
+    def _tell_read(self, callers: Sequence[CallerProcess]) -> None:
+        command = {"do": "read", "paths": self._paths, "files": self._listed, "rounds": self.plan.rounds}
+        limit_s = self.plan.read_limit_s
+        for caller in callers:
+            caller.tell(command if limit_s is None else {**command, "limit_s": limit_s})
+
+    def _noted(self, shares: Shares, share: Callable[[], float]) -> Callable[[str, Told], None]:
+        def on_message(place: str, message: Told) -> None:
+            self.found.readings.add(place, message["rows"])
+            shares.done(place, self.found.readings.count(place))
+            self.progress.share(share())
+
+        return on_message
+
+    def overwrite(self) -> Generator[Wait, dict[str, Told], None]:
+        def arrived(one: Overwrite) -> None:
+            self.found.overwrites.append(one)
             seen = f"all buckets {one.all_buckets_s:.2f} s, through the access point {one.readable_s:.2f} s"
-            self.progress.say(f"overwrite {number + 1} of {self.plan.overwrites}: {seen}")
+            self.progress.say(f"overwrite {len(self.found.overwrites)} of {self.plan.overwrites}: {seen}")
 
-        watched = Propagation(self.callers, self.ground, self.files[0], self.plan.profile)
-        return watched.run(self.plan.overwrites, self.plan.seed, told)
+        watched = Propagation(self.watchers, self.ground, self.overwritten, self.plan.profile)
+        return watched.run(self.plan.overwrites, self.plan.seed, arrived)
 
     def counters(self) -> money.Counters:
         kept = ground.kept_bytes(self.callers[self.ground.home], self.ground)
         time.sleep(LOG_SETTLE_S)
         return counters(self.world.home.logs, self.ground, kept)
 
+    def lose_region(self) -> loss.Loss:
+        """The one near the reader of the headline."""
+        [found] = side_by_side(loss.measure(self.callers[READER], self.world, self.files[-1], self.progress.share))
+        assert isinstance(found, loss.Loss)
+        return found
 
-def _regions(world: config.World) -> list[str]:
-    return [HOME, *(region for region in world.regions if region != HOME)]
+
+def _waiting(callers: Sequence[CallerProcess], on_message: Callable[[str, Told], None]) -> Generator[Wait, dict[str, Told], None]:
+    yield Wait(callers, on_message)
 
 
-def run(plan: Plan, progress: Progress) -> tuple[result.Json, result.Samples]:
-    """The whole experiment in a world of its own. Raises LabFailed."""
-    links = config.load(None)
-    regions = _regions(links)
-    began = time.time()
-    progress.say(f"starting a world of {len(regions)} regions, profile {plan.profile}")
-    with temporary(plan.profile) as world, Callers(world.run, world.home.root, regions) as callers:
-        slow = " (minutes, as on AWS)" if plan.profile == "aws" else ""
-        progress.say(f"making buckets, replication rules and the access point{slow}")
+def _regions(links: config.World) -> list[str]:
+    return [HOME, *(region for region in links.regions if region != HOME)]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A plan, what shows its progress, and where findings go."""
+
+    plan: Plan
+    links: config.World
+    progress: Progress
+    found: Findings
+
+    def all(self) -> None:
+        """The whole experiment in a world of its own. Raises LabFailed, KeyboardInterrupt."""
+        with ExitStack() as stack:
+            with self._stage("world"):
+                world = stack.enter_context(temporary(self.plan.profile, self.plan.create_delay_s))
+            with self._stage("setup"):
+                experiment = self._set_up(world, stack)
+            with self._stage("copies"):
+                self._copy(experiment)
+            self._read(experiment)
+            with self._stage("loss"):
+                self.found.counted = experiment.counters()
+                self.found.loss = experiment.lose_region()
+            self.progress.begin("closing")
+        self.found.finished.append("closing")
+
+    @contextmanager
+    def _stage(self, name: StageName) -> Iterator[None]:
+        self.progress.begin(name)
+        began = time.monotonic()
+        yield
+        self.found.finished.append(name)
+        self.found.stage_s[name] = round(time.monotonic() - began, 2)
+
+    def _set_up(self, world: LabWorld, stack: ExitStack) -> Experiment:
+        """Callers and all that a user makes. Where overwrites go on beside the reads, a second set of callers watches them."""
+        regions = _regions(self.links)
+        callers = stack.enter_context(Callers(world.run, world.home.root, regions))
+        watchers = stack.enter_context(Callers(world.run, world.home.root, regions, "watcher")) if self.plan.drawn else callers
         made = ground.prepare(callers[HOME], regions)
-        experiment = Experiment(plan, world, callers, make(plan.files, plan.seed), progress, made)
+        files = make(self.plan.files, self.plan.seed)
+        overwritten = replace(files[0], key=SPARE) if self.plan.drawn else files[0]
+        experiment = Experiment(self.plan, self.links, world, callers, watchers, files, overwritten, self.progress, made, self.found)
         experiment.open()
-        first_copy_s = experiment.first_copy()
-        overheads: dict[ReadPath, dict[str, float]] = {}
-        if plan.profile == "aws":
-            overheads = experiment.overheads()
-            experiment.draw(overheads)
-        samples, cpu = experiment.read()
-        overwrites = experiment.overwrite()
-        counted = experiment.counters()
-    told = _told(plan, links, regions, samples, cpu, overwrites)
-    told["processors_awake"] = experiment.awake
-    told["overhead_ms"] = {path: {region: round(ms, 4) for region, ms in by.items()} for path, by in overheads.items()}
+        return experiment
+
+    def _copy(self, experiment: Experiment) -> None:
+        uploaded = experiment.upload()
+        if self.plan.drawn:
+            self.found.overheads = experiment.overheads()
+        self.found.first_copy_s = experiment.wait_copied(uploaded)
+        if self.plan.drawn:
+            experiment.draw(self.found.overheads)
+
+    def _read(self, experiment: Experiment) -> None:
+        if self.plan.drawn:
+            with self._stage("reads"):
+                side_by_side(experiment.read(), experiment.overwrite())
+            return
+        with self._stage("reads"):
+            experiment.read_in_turn()
+        if self.plan.overwrites:
+            with self._stage("overwrites"):
+                side_by_side(experiment.overwrite())
+
+
+def assembled(run: Run, began: float) -> result.Json:
+    """The result of what was measured, marked partial when that is not all."""
+    plan, links, found = run.plan, run.links, run.found
+    regions, readings = _regions(links), found.readings.ordered(_regions(links))
+    told = _told(plan, links, regions, readings.samples, readings.cpu_ms, found.overwrites)
+    names = [stage.name for stage in plans.stages(plan, links)]
+    told["partial"] = bool(found.stopped)
+    told["stages"] = {
+        "finished": found.finished,
+        "unfinished": [name for name in names if name not in found.finished],
+        "stopped": found.stopped,
+        "took_s": found.stage_s,
+    }
+    told["load_before"] = round(found.load_before, 2)
+    told["processors_awake"] = found.awake
+    told["overhead_ms"] = {path: {region: round(ms, 4) for region, ms in by.items()} for path, by in found.overheads.items()}
     far = max(row["rtt_ms"] for row in told["distances"] if HOME in row["between"])
-    told["echo_error_ms"] = echo_errors([links.same_ms, far])
-    told["initial_copy_s"] = round(first_copy_s, 3)
-    told["counters"] = cost.counter_inputs(counted)
-    told["counted_cost"] = cost.as_json(money.of_counters(counted), cost.counter_inputs(counted))
+    told["echo_error_ms"] = {} if found.stopped else echo_errors([links.same_ms, far])
+    told["initial_copy_s"] = None if found.first_copy_s is None else round(found.first_copy_s, 3)
+    told["loss"] = None if found.loss is None else loss.as_json(found.loss)
+    if found.counted is not None:
+        told["counters"] = cost.counter_inputs(found.counted)
+        told["counted_cost"] = cost.as_json(money.of_counters(found.counted), cost.counter_inputs(found.counted))
     told["began"], told["took_s"] = round(began, 3), round(time.time() - began, 1)
-    return told, samples
+    return told
 
 
 def _told(
@@ -200,14 +323,29 @@ def _told(
 
 
 def main(plan: Plan, *, json_file: Path | None, html_file: Path | None) -> None:
-    """Run it, print the tables, write what was asked for. Raises LabFailed, KeyboardInterrupt."""
+    """Run it, print the tables, write what was asked for; of a run that ends early, what was measured until then.
+    Raises LabFailed, KeyboardInterrupt, after that."""
     for file in (json_file, html_file):
         if file is not None and not file.absolute().parent.is_dir():
             raise LabFailed(f"there is no folder {file.absolute().parent} for {file.name}")
-    with stopped_by_sigterm():
-        told, samples = run(plan, Progress())
-    tables.show(told)
+    links, began = config.load(None), time.time()
+    progress = Progress(plans.stages(plan, links))
+    run = Run(plan, links, progress, Findings(load_before=os.getloadavg()[0]))
+    with interruptible():
+        try:
+            with progress.shown():
+                run.all()
+        except BaseException as error:
+            run.found.stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{error}" or type(error).__name__
+            _present(run, assembled(run, began), json_file, html_file)
+            raise
+        _present(run, assembled(run, began), json_file, html_file)
+
+
+def _present(run: Run, told: result.Json, json_file: Path | None, html_file: Path | None) -> None:
+    samples = run.found.readings.ordered(_regions(run.links)).samples
     if json_file is not None:
         result.write(json_file, told, samples)
     if html_file is not None:
-        html_file.write_text(html(told, samples, config.load(None)), encoding="utf-8")
+        html_file.write_text(html(told, samples, run.links), encoding="utf-8")
+    tables.show(told, report=html_file)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from atoll.lab.callers import Callers, LabFailed, collect
+from atoll.lab.callers import Callers, LabFailed, Told, Wait
 from atoll.lab.files import File, gzipped
 from atoll.lab.ground import Ground
 from atoll.node.config import Profile
@@ -33,23 +33,22 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True)
 class Propagation:
-    """One run of it: who calls, what was made, which file is overwritten."""
+    """One run of it, as a conversation with `callers` (see callers.side_by_side): who calls, what was made, which file is
+    overwritten."""
 
     callers: Callers
     ground: Ground
     file: File
     profile: Profile
 
-    def run(self, count: int, seed: int, told: Callable[[int, Overwrite], None]) -> list[Overwrite]:
-        """One overwrite after another."""
-        dice, found = random.Random(seed), []
+    def run(self, count: int, seed: int, found: Callable[[Overwrite], None]) -> Generator[Wait, dict[str, Told], None]:
+        """One overwrite after another, each given to `found` when it has arrived everywhere."""
+        rng = random.Random(seed)
         for number in range(count):
-            content = gzipped(f"overwrite {number} {dice.random()}", len(self.file.content), dice)
-            found.append(self._overwrite(content))
-            told(number, found[-1])
-        return found
+            content = gzipped(f"overwrite {number} {rng.random()}", len(self.file.content), rng)
+            found((yield from self._overwrite(content)))
 
-    def _overwrite(self, content: bytes) -> Overwrite:
+    def _overwrite(self, content: bytes) -> Generator[Wait, dict[str, Told], Overwrite]:
         watchers = [self.callers[region] for region in self.ground.copies]
         encoded = base64.b64encode(content).decode()
         for watcher in watchers:
@@ -58,9 +57,11 @@ class Propagation:
                 {"do": "watch", "paths": paths, "key": self.file.key, "content": encoded, "timeout_s": TIMEOUT_S,
                  "pause_s": PAUSE_S[self.profile]}
             )  # fmt: skip
-        collect(watchers, lambda _place, _told: None, until="watching")
-        put = self.callers[self.ground.home].ask("put", path="single", files=[[self.file.key, encoded]])
-        answers = collect(watchers, lambda _place, _told: None)
+        yield Wait(watchers, until="watching")
+        writer = self.callers[self.ground.home]
+        writer.tell({"do": "put", "path": "single", "files": [[self.file.key, encoded]]})
+        put = (yield Wait([writer]))[writer.place]
+        answers = yield Wait(watchers)
         missing = [place for place, told in answers.items() if "direct" not in told["seen"]]
         if missing or "mrap" not in answers[READER]["seen"]:
             raise LabFailed(f"an overwrite did not arrive within {TIMEOUT_S:.0f} s in {', '.join(missing) or 'the access point'}")

@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from atoll.lab import tables
+from atoll.lab import headline, tables
 from atoll.lab.drawings import Line, Series, distribution, map_of
 from atoll.node.config import World
 
@@ -27,9 +27,11 @@ def html(told: Json, samples: Samples, world: World) -> str:
     """The whole page."""
     style = resources.files("atoll.lab").joinpath("report.css").read_text(encoding="utf-8")
     sections = (
+        _section("In short", _story(told)),
         _section("Reads", _reads(told) + _plots(told, samples)),
         _section("What our own paths cost", _native(told)) if tables.picked(told, "native") else "",
         _section("Propagation of overwrites", _propagation(told)) if told["propagation"]["all_buckets_s"] else "",
+        _section("Loss of a region", f"<p>{escape(headline.loss(told))}</p>") if told.get("loss") else "",
         _section("Cost of the published workload", _cost(told)),
         _section("Places and links", _map(told, world)),
         _section("How it was measured", _method(told)),
@@ -55,13 +57,19 @@ def _lead(told: Json) -> str:
     return f'<p class="lead">{escape(words)}</p>'
 
 
+def _story(told: Json) -> str:
+    beside = headline.published(told) if told["profile"] == "aws" else headline.native(told)
+    texts = (headline.partial(told), headline.headline(told), beside, headline.instrument(told), headline.busy(told))
+    return "".join(f"<p>{escape(text)}</p>" for text in texts if text)
+
+
 def _profile(told: Json) -> str:
     if told["profile"] == "aws":
         return (
             "each region's service time is drawn from a distribution fitted to what was measured inside that region on AWS, "
             "so the near cells are fitted; what is read from far is predicted from them and from the links."
         )
-    return "nothing is drawn; what is seen is the emulated distance and the server itself, so it is not meant to equal AWS."
+    return "faster than AWS, for no service time is added: nothing is drawn; what is seen is the emulated distance and the server itself, so it is not meant to equal AWS."
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -75,20 +83,23 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _reads(told: Json) -> str:
     found = tables.by_name(tables.picked(told, "s3_api"))
+    fitted = told["profile"] == "aws"
     rows = []
     for place, path in dict.fromkeys((place, path) for place, path, _stat in found):
         row = [place, PATH_NAMES[path]]
         for stat in ("p50", "p95"):
             cell = found[place, path, stat]
-            row += [f"{cell['value']:.1f}", f"{cell['published'] or ''}", tables.deviation(cell)]
+            row += [f"{cell['value']:.1f}", f"{cell['published'] or ''}", *((tables.deviation(cell),) if fitted else ())]
         rows.append([*row, found[place, path, "p50"].get("kind", "not fitted"), str(found[place, path, "p50"]["n"])])
-    head = ("from", "path", "p50 ms", "published", "deviation", "p95 ms", "published", "deviation", "cell", "reads")
+    beside = ("published", "deviation") if fitted else ("published",)
+    head = ("from", "path", "p50 ms", *beside, "p95 ms", *beside, "cell", "reads")
     return _table(head, rows)
 
 
 def _plots(told: Json, samples: Samples) -> str:
     found = tables.by_name(tables.picked(told, "s3_api"))
-    figures = "".join(_plot(place, samples[place], found) for place in samples)
+    whole = [place for place in samples if all((place, path, "p50") in found for path in ("single", "mrap"))]
+    figures = "".join(_plot(place, samples[place], found) for place in whole)
     legend = "".join(f'<span><i class="{path}"></i>{PATH_NAMES[path]}</span>' for path in ("single", "mrap"))
     note = "Share of reads answered within so many milliseconds. Rings: the published p50 and p95."
     return f'<p class="legend">{legend}</p><div class="plots">{figures}</div><p class="note">{note}</p>'
@@ -132,7 +143,7 @@ def _propagation(told: Json) -> str:
     rows.append(["published", *spans, "old content with 200 until then"])
     note = (
         f"Seconds since the overwrite was sent in us-east-1. The first copy of all {told['plan']['files']} files was complete "
-        f"{told['initial_copy_s']:.1f} s after the upload ended. Stale reads: answers through the access point with 200 and old content."
+        f"{told['initial_copy_s'] or 0.0:.1f} s after the upload ended. Stale reads: answers through the access point with 200 and old content."
     )
     head = ("overwrite", "in all buckets, s", "readable through the access point in Tokyo, s", "stale reads")
     return _table(head, rows) + f'<p class="note">{escape(note)}</p>'

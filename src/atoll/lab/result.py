@@ -69,7 +69,9 @@ def read_cells(samples: Samples, profile: Profile) -> Iterator[Cell]:
     """p50 and p95 of both paths from every place."""
     for place, by_path in samples.items():
         for path in PATHS:
-            values, figure = flat(by_path[path]), S3_API.get((place, path))
+            values, figure = flat(by_path.get(path, ())), S3_API.get((place, path))
+            if not values:
+                continue  # of a run that was interrupted
             kind: Kind | None = None
             if profile == "aws":
                 kind = "predicted" if (place, path) in PREDICTED else "fitted"
@@ -81,6 +83,8 @@ def native_cells(samples: Samples, cpu: ClientCpu, world: World, home: str) -> I
     """How much our own paths cost: against a direct read of the region's bucket, and against the bare round trip, as the
     caller sees it and with the client's own CPU taken off each read."""
     for place, by_path in samples.items():
+        if not all(flat(by_path.get(path, ())) for path in (*PATHS, "direct")):
+            continue  # of a run that was interrupted
         direct, n = flat(by_path["direct"]), len(flat(by_path["direct"]))
         yield Cell("native", place, "direct", "p50", p50(direct), "ms", n)
         yield Cell("native", place, "direct", "p95", p95(direct), "ms", n)

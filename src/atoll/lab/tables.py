@@ -1,14 +1,22 @@
-"""How is a result shown in a terminal? Each figure beside the published one, with the deviation."""
+"""How is a result shown in a terminal? Each figure beside the published one; the story of it in the last 25 lines."""
 
 from __future__ import annotations
 
+import os
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from atoll.lab import headline
+
 Json = Mapping[str, Any]
+
+PLAIN_COLUMNS = 100  # where there is no terminal
+TEXT_COLUMNS = 80
 
 
 def picked(told: Json, table: str) -> list[Json]:
@@ -35,7 +43,7 @@ def title(told: Json) -> str:
 
 
 def _new(title_text: str, columns: Sequence[str]) -> Table:
-    table = Table(title=title_text, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(title=title_text or None, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(columns[0], no_wrap=True)
     for column in columns[1:]:
         table.add_column(column, justify="right", no_wrap=True)
@@ -44,16 +52,24 @@ def _new(title_text: str, columns: Sequence[str]) -> Table:
 
 def _reads(told: Json) -> Table:
     fitted = told["profile"] == "aws"
-    table = _new(title(told), ("from", "path", "p50", "AWS", "", "p95", "AWS", "", *(("cell",) if fitted else ())))
+    beside = ("AWS", "") if fitted else ("AWS",)
+    table = _new("", ("from", "path", "p50", *beside, "p95", *beside, *(("cell",) if fitted else ())))
     found = by_name(picked(told, "s3_api"))
     for place, path in dict.fromkeys((place, path) for place, path, _stat in found):
         row = [place, {"single": "single bucket", "mrap": "access point"}[path]]
         for stat in ("p50", "p95"):
             cell = found[place, path, stat]
-            row += [f"{cell['value']:.1f}", f"{cell['published'] or ''}", deviation(cell)]
+            row += [f"{cell['value']:.1f}", f"{cell['published'] or ''}", *((deviation(cell),) if fitted else ())]
         table.add_row(*row, *((found[place, path, "p50"]["kind"],) if fitted else ()))
-    table.caption, table.caption_justify = "AWS: as published", "left"
     return table
+
+
+def _caption(told: Json) -> str:
+    counts = sorted({cell["n"] for cell in picked(told, "s3_api")})
+    caption = f"AWS: as published; n = {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} reads each"
+    if told["profile"] != "aws":
+        return caption
+    return f"{caption}. fitted: drawn from the region's own published figures; predicted: from links and draws in us-east-1"
 
 
 def _native(told: Json) -> Table:
@@ -105,17 +121,50 @@ def _published(cost: Json, term: str) -> str:
     return f"< {below}" if below is not None else str(published.get(term, ""))
 
 
-def show(told: Json) -> None:
-    """On standard output."""
-    console = Console(highlight=False)
-    console.print(_reads(told))
-    if picked(told, "native"):
-        console.print(_native(told))
+def _console() -> Console:
+    """As wide as the terminal; a pipe has no width, and is given one."""
+    plain = Console(highlight=False)
+    return plain if plain.is_terminal or "COLUMNS" in os.environ else Console(highlight=False, width=PLAIN_COLUMNS)
+
+
+def show(told: Json, report: Path | None = None) -> None:
+    """On standard output, what matters most last. `report`: where the page was written."""
+    console = _console()
+    _show_details(told, console)
+    _show_text(headline.headline(told), console, style="bold")
+    if told["profile"] == "aws" and headline.headline(told):
+        _show_text(headline.published(told), console)
+    _show_text(headline.native(told), console)
+    if picked(told, "s3_api"):
+        console.print()
+        _show_text(title(told), console)
+        console.print(_reads(told))
+        _show_text(_caption(told), console)
+    _show_text(headline.loss(told), console)
+    if picked(told, "s3_api"):
+        _show_text(headline.instrument(told), console)
+        _show_text(headline.busy(told), console)
+    last = f"seed {told['seed']}, commit {told['commit'][:12]}, {told['machine']['cpus']} CPUs, {told['took_s']} s"
+    console.print(last, style="dim", markup=False)
+    _show_text(headline.partial(told), console, style="bold")
+    if report is not None:
+        console.print(f"HTML report: {report.absolute()}", markup=False, soft_wrap=True)
+
+
+def _show_details(told: Json, console: Console) -> None:
+    if told["cells"]:
+        console.print(_cost(told))
     if told["propagation"]["all_buckets_s"]:
         console.print(_propagation(told))
-    console.print(_cost(told))
+    if picked(told, "native"):
+        console.print(_native(told))
     if told["overhead_ms"]:
         shown = ", ".join(f"{path} {ms:.2f} in {region}" for path, by in told["overhead_ms"].items() for region, ms in by.items())
         console.print(f"overhead of the paths without draws, ms (p50): {shown}", style="dim", markup=False)
-    last = f"seed {told['seed']}, commit {told['commit'][:12]}, {told['machine']['cpus']} CPUs, {told['took_s']} s"
-    console.print(last, style="dim", markup=False)
+    if told["cells"]:
+        console.print()
+
+
+def _show_text(text: str, console: Console, style: str = "") -> None:
+    for line in textwrap.wrap(text, min(TEXT_COLUMNS, console.width)):
+        console.print(line, style=style, markup=False)

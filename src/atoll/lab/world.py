@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from atoll.lab.callers import LabFailed
-from atoll.node.config import Profile
+from atoll.node.config import Profile, builtin_text
 from atoll.node.home import Home
 from atoll.node.supervisor import NotRunning, ask, die_with_parent
 
@@ -35,11 +36,12 @@ class LabWorld:
 
 
 @contextmanager
-def temporary(profile: Profile) -> Iterator[LabWorld]:
-    """A new world with ports of its own. It is taken down, and its folder removed, however the block ends."""
+def temporary(profile: Profile, create_delay_s: float | None = None) -> Iterator[LabWorld]:
+    """A new world with ports of its own. It is taken down, and its folder removed, however the block ends.
+    `create_delay_s`: how long its access points take to be made, None as the profile has it."""
     home = Home(Path(tempfile.mkdtemp(prefix="atoll-lab-")))
     try:
-        process = _start(home, profile)
+        process = _start(home, profile, create_delay_s)
         try:
             _wait_ready(home, process)
             yield LabWorld(home, home.read_run() or {})
@@ -50,8 +52,10 @@ def temporary(profile: Profile) -> Iterator[LabWorld]:
         shutil.rmtree(home.root, ignore_errors=True)
 
 
-def _start(home: Home, profile: Profile) -> subprocess.Popen[bytes]:
+def _start(home: Home, profile: Profile, create_delay_s: float | None) -> subprocess.Popen[bytes]:
     home.make()
+    if create_delay_s is not None:
+        home.world.write_text(f"create_delay_s = {create_delay_s}\n{builtin_text()}", encoding="utf-8")
     with (home.logs / "up.err").open("wb") as words:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and package
             (sys.executable, "-m", "atoll", "up", "--home", str(home.root), "--profile", profile),
@@ -109,10 +113,18 @@ def _undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def stopped_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends an experiment the way Ctrl-C does: with everything taken down."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def interruptible() -> Iterator[None]:
+    """SIGTERM ends an experiment the way Ctrl-C does: with everything taken down. Only the first of either is heard: while
+    things are taken down and what was measured is written, a second one would lose it."""
+    before = {number: signal.signal(number, _interrupt) for number in STOPPING}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt

@@ -21,7 +21,7 @@ PlaceKind = Literal["region", "city"]
 PORT_MAX = 65535
 WORKERS_MAX = 64  # processes of one region
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,30}")
-_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links", "state", "workers"}
+_KEYS = {"profile", "compat", "same_place_rtt_ms", "jitter_ms", "places", "links", "state", "workers", "create_delay_s"}
 _PLACE_KEYS = {"kind", "at", "address", "node"}
 _LINK_KEYS = {"between", "rtt_ms", "source"}
 _LISTENER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([A-Za-z0-9.-]+)):([1-9]\d{0,4})")
@@ -63,7 +63,8 @@ class Place:
 @dataclass(frozen=True)
 class World:
     """Places in the order of the file, links, and the two settings. `state`: the region that holds the control state of a
-    world that spans machines, "" on one machine. `workers`: processes of each region; one of them writes."""
+    world that spans machines, "" on one machine. `workers`: processes of each region; one of them writes. `create_delay_s`: how long an access point takes to be made, None as the profile
+    has it."""
 
     places: tuple[Place, ...]
     links: Mapping[frozenset[str], Distance]
@@ -73,6 +74,7 @@ class World:
     compat: Compat = "lenient"
     state: str = ""
     workers: int = 1
+    create_delay_s: float | None = None
 
     @cached_property
     def points(self) -> Mapping[str, Point]:
@@ -98,10 +100,10 @@ class World:
         return replace(self, profile=profile or self.profile, compat=compat or self.compat, workers=workers or self.workers)
 
 
-def _number(table: Mapping[str, object], key: str, default: float, complaints: list[str]) -> float:
+def _number(table: Mapping[str, object], key: str, default: float, complaints: list[str], unit: str = "milliseconds") -> float:
     value = table.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        complaints.append(f"{key} = {value!r} is not a number of milliseconds")
+        complaints.append(f"{key} = {value!r} is not a number of {unit}")
         return default
     return float(value)
 
@@ -187,9 +189,11 @@ def parse(text: str, source: str) -> World:
         complaints.append(f"workers = {workers!r} is not a number of processes from 1 to {WORKERS_MAX}")
     same = _number(table, "same_place_rtt_ms", 0.3, complaints)
     jitter = _number(table, "jitter_ms", 1.0, complaints)
+    create = _number(table, "create_delay_s", 0.0, complaints, "seconds") if "create_delay_s" in table else None
     if complaints:
         raise WorldError(source, complaints)
-    return World(places, links, same, jitter, table.get("profile", "native"), table.get("compat", "lenient"), state, workers)
+    profile, compat = table.get("profile", "native"), table.get("compat", "lenient")
+    return World(places, links, same, jitter, profile, compat, state, workers, create)
 
 
 def builtin_text() -> str:

@@ -218,7 +218,8 @@ def authority_of(shared: Shared) -> RecordAuthority:
 def reconciler(shared: Shared) -> Reconciler:
     """The loop that makes access points come true."""
     return Reconciler(state=shared.state, region=shared.name, regions=shared.world.regions, clock=shared.clock,
-                      buckets=partial(_bucket, shared.state), profile=shared.world.profile, log=shared.record.event)  # fmt: skip
+                      buckets=partial(_bucket, shared.state), profile=shared.world.profile, create_delay_s=shared.world.create_delay_s,
+                      log=shared.record.event)  # fmt: skip
 
 
 def replication(shared: Shared) -> Replication:

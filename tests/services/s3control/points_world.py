@@ -71,6 +71,7 @@ class World:
         self.state = state or State.memory()
         self.clock = FakeClock()
         self.profile = profile
+        self.create_delay_s: float | None = None
         self.buckets = {f"demo-{region}": (region, ACCOUNT) for region in REGIONS}
         self.events: list[dict[str, object]] = []
         self.tokens = count(1)
@@ -158,6 +159,7 @@ class World:
             clock=self.clock,
             buckets=lambda name: self.buckets.get(name),
             profile=self.profile,
+            create_delay_s=self.create_delay_s,
             log=self.events.append,
         )
 

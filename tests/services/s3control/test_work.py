@@ -74,6 +74,19 @@ def test_a_request_takes_its_time(make, profile, early_s, late_s):
     asyncio.run(conversation())
 
 
+def test_a_world_may_say_how_long_it_takes(make):
+    async def conversation():
+        world = make(profile="aws")
+        world.create_delay_s = 3.0
+        arn = await world.create()
+        for seconds, wanted in ((2.9, "INPROGRESS"), (0.1, "SUCCEEDED")):
+            world.clock.advance(seconds)
+            await world.settle()
+            assert await world.outcome(arn) == (wanted, "")
+
+    asyncio.run(conversation())
+
+
 def test_a_bucket_that_went_away_meanwhile_leaves_the_point_partially_created_and_a_second_try_mends_it(world):
     async def conversation():
         arn = await world.create()

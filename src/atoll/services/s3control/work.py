@@ -30,7 +30,7 @@ class Reconciler:
     every member's region has to acknowledge, waits ACKNOWLEDGE_MAX_S for one that is down, and is then established for
     those that answer. The access point is INCONSISTENT_ACROSS_REGIONS until the missing ones have seen the policy, which
     is the first thing they do when they are back: they read the same state before they serve anything.
-    `regions`: those of the world; nobody waits for others.
+    `regions`: those of the world; nobody waits for others. `create_delay_s`: instead of the profile's own.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class Reconciler:
         clock: Clock,
         buckets: Callable[[str], tuple[str, str] | None],
         profile: Profile,
+        create_delay_s: float | None = None,
         log: Callable[[Mapping[str, Any]], None],
     ) -> None:
         self._state = state
@@ -49,7 +50,7 @@ class Reconciler:
         self._regions = frozenset(regions)
         self._clock = clock
         self._buckets = buckets
-        self._delay_ms = int(CREATE_DELAY_S[profile] * 1000)
+        self._delay_ms = int((CREATE_DELAY_S[profile] if create_delay_s is None else create_delay_s) * 1000)
         self._propagation_ms = int(ROUTE_PROPAGATION_S[profile] * 1000)
         self._log = log
 
