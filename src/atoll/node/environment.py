@@ -12,7 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-Mode = Literal["proxy", "endpoint"]
+Mode = Literal["proxy", "endpoint", "sealed"]
+MODES: tuple[Mode, ...] = ("proxy", "endpoint", "sealed")
 
 # Variables that would lead a client out of the world, or into another one.
 REMOVED = (
@@ -20,7 +21,11 @@ REMOVED = (
     "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_CREDENTIAL_EXPIRATION",
 )  # fmt: skip
 REMOVED_PREFIX = "AWS_ENDPOINT_URL"
-ENDPOINT_REMOVED = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+# Inside a sealed network there is no proxy, and every certificate file holds the world's CA already. AWS_CA_BUNDLE is left out
+# because clients on an early Go SDK refuse to start with it (rclone 1.60); what else reads it reads REQUESTS_CA_BUNDLE too.
+SEALED_REMOVED = (*PROXIES, "NO_PROXY", "no_proxy", "AWS_CA_BUNDLE")
+SEALED_BUNDLE = Path("sealed", "ca-bundle.pem")  # in the home: what the system trusts, and the world's CA
 
 
 class NoSuchPlace(Exception):
@@ -75,18 +80,20 @@ def setting(run: Mapping[str, Any], home: Path, place: Mapping[str, Any], *, mod
         "AWS_CONFIG_FILE": str(home / "aws" / "config"),
         "AWS_SHARED_CREDENTIALS_FILE": str(home / "aws" / "credentials"),
         "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CA_BUNDLE": ca,
-        "SSL_CERT_FILE": ca,
-        "CURL_CA_BUNDLE": ca,
         "NODE_EXTRA_CA_CERTS": ca,
-        "NO_PROXY": "",
-        "no_proxy": "",
     }
+    if mode == "sealed":
+        bundle = str(home / SEALED_BUNDLE)
+        return Setting(
+            values | {"SSL_CERT_FILE": bundle, "CURL_CA_BUNDLE": bundle, "REQUESTS_CA_BUNDLE": bundle},
+            tuple(name for name in REMOVED if name != "REQUESTS_CA_BUNDLE") + SEALED_REMOVED,
+        )
+    values |= {"AWS_CA_BUNDLE": ca, "SSL_CERT_FILE": ca, "CURL_CA_BUNDLE": ca}
+    # a lower-case variable in the shell beats the upper-case one, and calls would leave the world. NO_PROXY stays empty for an
+    # endpoint too: in Python 127.0.0.1 there also matches ACCOUNT.127.0.0.1, s3control's host, which only the proxy can find
+    values |= {**dict.fromkeys(PROXIES, url), "NO_PROXY": "", "no_proxy": ""}
     if mode == "endpoint":
-        return Setting(values | {"AWS_ENDPOINT_URL": url, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"},
-                       REMOVED + ENDPOINT_REMOVED)  # fmt: skip
-    # a lower-case variable in the shell beats the upper-case one, and calls would leave the world
-    values |= {"HTTPS_PROXY": url, "HTTP_PROXY": url, "https_proxy": url, "http_proxy": url}
+        values["AWS_ENDPOINT_URL"] = url
     if node:
         values["NODE_OPTIONS"] = f"--require {preload()}"
     return Setting(values, REMOVED)
