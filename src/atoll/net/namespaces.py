@@ -12,7 +12,7 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000  # sched.h
@@ -102,14 +102,14 @@ def lay_over(files: Mapping[Path, Path]) -> None:
                 raise NoNamespaces(f"{target} cannot be laid over ({error.strerror}); take --mode proxy") from error
 
 
-def network_of(process: int | str) -> int | None:
-    """Which network a process is in, as a number; None when it has gone or is not ours to ask."""
+def network_of(process: Path) -> int | None:
+    """Which network a process (its folder in /proc) is in, as a number; None when it has gone or is not ours to ask."""
     try:
-        return os.stat(f"/proc/{process}/ns/net").st_ino
+        return (process / "ns" / "net").stat().st_ino
     except OSError:
         return None
 
 
-def inhabited(network: int, processes: Iterable[str]) -> bool:
-    """Is one of these processes in that network?"""
-    return any(network_of(process) == network for process in processes)
+def inhabited(network: int) -> bool:
+    """Is a process in that network that we may see?"""
+    return any(network_of(process) == network for process in Path("/proc").iterdir() if process.name.isdigit())

@@ -21,6 +21,7 @@ REMOVED = (
     "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_CREDENTIAL_EXPIRATION",
 )  # fmt: skip
 REMOVED_PREFIX = "AWS_ENDPOINT_URL"
+SERVICES = ("", "_S3", "_S3_CONTROL", "_STS", "_IAM")  # what may stand behind it for the services that are here
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 # Inside a sealed network there is no proxy, and every certificate file holds the world's CA already. AWS_CA_BUNDLE is left out
 # because clients on an early Go SDK refuse to start with it (rclone 1.60); what else reads it reads REQUESTS_CA_BUNDLE too.
@@ -50,7 +51,8 @@ class Setting:
 
     def as_shell(self) -> str:
         """Lines for `eval "$(atoll env)"`."""
-        lines = [f"unset {name}" for name in (*self.removed, REMOVED_PREFIX, f"{REMOVED_PREFIX}_S3") if name not in self.values]
+        names = (*self.removed, *(REMOVED_PREFIX + service for service in SERVICES))
+        lines = [f"unset {name}" for name in names if name not in self.values]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in self.values.items()]
         return "\n".join(lines)
 
@@ -89,11 +91,13 @@ def setting(run: Mapping[str, Any], home: Path, place: Mapping[str, Any], *, mod
             tuple(name for name in REMOVED if name != "REQUESTS_CA_BUNDLE") + SEALED_REMOVED,
         )
     values |= {"AWS_CA_BUNDLE": ca, "SSL_CERT_FILE": ca, "CURL_CA_BUNDLE": ca}
+    values["NODE_USE_ENV_PROXY"] = "1"  # Node's fetch then reads the proxy variables, from 22.21 and 24 on
     # a lower-case variable in the shell beats the upper-case one, and calls would leave the world. NO_PROXY stays empty for an
     # endpoint too: in Python 127.0.0.1 there also matches ACCOUNT.127.0.0.1, s3control's host, which only the proxy can find
     values |= {**dict.fromkeys(PROXIES, url), "NO_PROXY": "", "no_proxy": ""}
     if mode == "endpoint":
-        values["AWS_ENDPOINT_URL"] = url
+        # s3control puts the account before the host, and ACCOUNT.127.0.0.1 is no URL for JavaScript; this one only the proxy finds
+        values |= {"AWS_ENDPOINT_URL": url, "AWS_ENDPOINT_URL_S3_CONTROL": f"http://localhost:{place['port']}"}
     if node:
         values["NODE_OPTIONS"] = f"--require {preload()}"
     return Setting(values, REMOVED)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,7 +145,7 @@ def _run(control: socket.socket, command: int, entry: tuple[str, int], log: Path
         import asyncio
 
         asyncio.run(_serve(control, command_fd, command, entry))
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - nothing may come back from here: above is the command's stack
         import traceback
 
         traceback.print_exc()
@@ -175,7 +174,7 @@ async def _serve(control: socket.socket, command_fd: int, command: int, entry: t
     said, descriptors, _, _ = socket.recv_fds(control, len(SENT), 3)
     if said != SENT:
         return  # the command could not be sealed; it has said why
-    network = network_of(command)
+    network = network_of(Path("/proc", str(command)))
     inside = Inside(*(socket.socket(fileno=number) for number in descriptors))
     gone = asyncio.Event()
     asyncio.get_running_loop().add_reader(command_fd, gone.set)
@@ -185,7 +184,7 @@ async def _serve(control: socket.socket, command_fd: int, command: int, entry: t
         control.close()
         await gone.wait()
         asyncio.get_running_loop().remove_reader(command_fd)
-        while network is not None and inhabited(network, filter(str.isdigit, os.listdir("/proc"))):
+        while network is not None and inhabited(network):  # noqa: ASYNC110 - the kernel tells nobody when a network empties
             await asyncio.sleep(STILL_THERE_S)
 
     await Relay(inside, *entry).serve(ended)
