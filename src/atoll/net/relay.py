@@ -35,6 +35,18 @@ class Inside:
             sock.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Both directions of one connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+# What is done with one connection from inside.
+Lead = Callable[[Pair], Awaitable[None]]
+
+
 class Names(asyncio.DatagramProtocol):
     """The name server of a sealed command."""
 
@@ -56,37 +68,35 @@ class Relay:
     def __init__(self, inside: Inside, host: str, port: int) -> None:
         self._inside = inside
         self._entry = (host, port)
-        self._running = 0
+        self._running: set[asyncio.Task[None]] = set()
 
     async def serve(self, ended: Callable[[], Awaitable[None]]) -> None:
         """Until `ended` returns; then every connection is cut."""
         loop = asyncio.get_running_loop()
         address = socket.inet_aton(self._inside.tls.getsockname()[0])
         names, _ = await loop.create_datagram_endpoint(lambda: Names(address), sock=self._inside.names)
-        servers = [
-            await asyncio.start_server(self._limited(lead), sock=sock, limit=BUFFER_BYTES)
-            for sock, lead in ((self._inside.tls, self._tunnelled), (self._inside.plain, self._as_it_is))
-        ]
-        try:
+        async with asyncio.TaskGroup() as group:
+            servers = [
+                await asyncio.start_server(self._begin(group, lead), sock=sock, limit=BUFFER_BYTES)
+                for sock, lead in ((self._inside.tls, self._tunnelled), (self._inside.plain, self._as_it_is))
+            ]
             await ended()
-        finally:
             names.close()
             for server in servers:
                 server.close()
+            for task in self._running:
+                task.cancel()
 
-    def _limited(self, lead: Callable[[Pair], Awaitable[None]]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
-        async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            self._running += 1
-            try:
-                if self._running <= CONNECTIONS_MAX:
-                    await lead(Pair(reader, writer))
-            except* (OSError, NotTls, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-                pass  # either side has gone, or it was no client of TLS: closing is all that can be said
-            finally:
-                self._running -= 1
+    def _begin(self, group: asyncio.TaskGroup, lead: Lead) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
+        def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if len(self._running) >= CONNECTIONS_MAX:
                 writer.close()
+                return
+            task = group.create_task(_served(lead, Pair(reader, writer)))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
 
-        return serve_one
+        return begin
 
     async def _tunnelled(self, client: Pair) -> None:
         async with asyncio.timeout(FIRST_BYTES_S):
@@ -107,12 +117,13 @@ class Relay:
             entry.writer.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Both directions of one connection."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
+async def _served(lead: Lead, client: Pair) -> None:
+    try:
+        await lead(client)
+    except* (OSError, NotTls, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass  # either side has gone, or it was no client of TLS: closing is all that can be said
+    finally:
+        client.writer.close()
 
 
 async def _first(reader: asyncio.StreamReader) -> tuple[str, bytes]:
