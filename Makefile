@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-$(shell cat requirements.lock pyproject.toml tests/clients/node/package-lock.json 2>/dev/null | sha256sum | cut -c1-16)
+CLIENTS := $(VENV)/.clients-$(shell sha256sum tests/clients/requirements.lock | cut -c1-16)
 BENCH := $(VENV)/.bench-$(shell sha256sum bench.lock | cut -c1-16)
 # The clients under test must meet this world's CA and proxy only, whatever the shell has set.
 CLEAN := env -u AWS_CA_BUNDLE -u REQUESTS_CA_BUNDLE -u SSL_CERT_FILE -u NODE_EXTRA_CA_CERTS -u HTTPS_PROXY -u HTTP_PROXY
 
-.PHONY: setup demo test soak lint types house unit clients bench-setup bench coverage reference lock clean
+.PHONY: setup clients-setup demo test soak lint types house unit clients bench-setup bench coverage reference lock clean
 
 setup: $(STAMP)
 $(STAMP):
@@ -17,7 +18,14 @@ $(STAMP):
 demo: setup          ## the main job: four regions, one endpoint, the published experiment as slow as AWS; two minutes at most
 	$(BIN)/atoll lab mrap --quick --profile aws --html demo.html
 
-test: setup lint types house unit
+test: setup clients-setup lint types house unit
+
+clients-setup: setup $(CLIENTS)
+$(CLIENTS):          # pandas, pyarrow, minio and DuckDB, as clients under test: a venv of their own
+	@echo "installing the clients that only tests use (once)"
+	@$(BIN)/python -m venv $(VENV)/clients
+	@$(VENV)/clients/bin/pip install --quiet --disable-pip-version-check --require-hashes -r tests/clients/requirements.lock
+	@rm -f $(VENV)/.clients-*; touch $@
 
 lint:
 	$(BIN)/ruff check src tests bench tools

@@ -77,11 +77,19 @@ def test_env_as_json_says_the_same(world):
     assert all(f"export {name}=" in world("env").stdout for name in ("HTTPS_PROXY", "AWS_CA_BUNDLE"))
 
 
-def test_endpoint_mode_sets_an_endpoint_and_no_proxy(world):
+def test_endpoint_mode_sets_an_endpoint_and_keeps_the_proxy_for_what_does_not_follow_it(world):
     found = json.loads(world("env", "--mode", "endpoint", "--json").stdout)
-    assert found["AWS_ENDPOINT_URL"].startswith("http://127.0.0.1:")
-    assert "HTTPS_PROXY" not in found
-    assert "unset HTTPS_PROXY" in world("env", "--mode", "endpoint").stdout
+    url = found["AWS_ENDPOINT_URL"]
+    assert url.startswith("http://127.0.0.1:")
+    assert {found[name] for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")} == {url}
+    assert (found["NO_PROXY"], found["no_proxy"]) == ("", "")
+    assert found["AWS_ENDPOINT_URL_S3_CONTROL"] == url.replace("127.0.0.1", "localhost")
+
+
+def test_a_shell_that_goes_from_endpoint_to_proxy_keeps_no_endpoint(world):
+    program = f"{world('env', '--mode', 'endpoint').stdout}\n{world('env').stdout}\nenv"
+    found = variables(subprocess.run(["sh", "-c", program], env=world.env, capture_output=True, text=True, timeout=10, check=True))
+    assert not [name for name in found if name.startswith("AWS_ENDPOINT_URL")]
 
 
 def test_status_tells_every_place_as_json_and_as_a_table(world):

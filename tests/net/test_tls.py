@@ -9,10 +9,10 @@ import pytest
 
 from atoll.domain.errors import Upstream
 from atoll.domain.message import Body, Request, Response
-from atoll.net import certificates, tcp
+from atoll.net import certificates, tcp, tls
 from atoll.net.client import Pool
 from atoll.net.http1 import Http1Server
-from atoll.net.tls import dial_tls, over_tls
+from atoll.net.tls import dial_tls, over_tls, tls_or_plain
 from net.ground import PATIENCE_S, Dial, Wire, echo, serving, wire_to
 
 NOW = 1_800_000_000.0
@@ -216,3 +216,43 @@ def test_openssl_finds_the_chain_in_order(ca, flag):
     said = asyncio.run(main())
     assert "Verify return code: 0 (ok)" in said
     assert "ALPN protocol: http/1.1" in said
+
+
+@asynccontextmanager
+async def serving_either(ca):
+    """A listener on which the first byte decides, as behind a CONNECT."""
+
+    async def handler(request):
+        return Response(200, {"x-secure": str(request.secure)})
+
+    context = certificates.server_context(certificates.Leaves(ca, real_now), now=real_now())
+    async with Http1Server(handler, clock=Dial()) as server:
+        either = tls_or_plain(over_tls(lambda: server.protocol(secure=True), context), server.protocol)
+        listener = await asyncio.get_running_loop().create_server(either, "127.0.0.1", 0)
+        yield listener.sockets[0].getsockname()[1]
+        listener.close()
+
+
+def test_the_first_byte_tells_tls_from_plain_http(run, ca):
+    async def main():
+        name = "bucket.s3.us-east-1.amazonaws.com"
+        async with serving_either(ca) as port:
+            plain = tcp.dial("127.0.0.1", port)
+            for dial, secure in ((plain, "False"), (dial_tls(plain, trusting(ca), name), "True")):
+                async with Pool(dial, name, clock=Dial()) as pool:
+                    assert (await pool(Request("GET", "/", {}))).headers["x-secure"] == secure
+
+    run(main())
+
+
+def test_who_says_nothing_at_all_is_let_go(run, ca, monkeypatch):
+    monkeypatch.setattr(tls, "HANDSHAKE_S", 0.05)
+
+    async def main():
+        async with serving_either(ca) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            async with asyncio.timeout(PATIENCE_S):
+                assert await reader.read() == b""
+            writer.close()
+
+    run(main())

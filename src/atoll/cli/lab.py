@@ -27,7 +27,6 @@ app = App(
 FILES, ROUNDS, OVERWRITES = 200, 8, 5  # as published
 QUICK_FILES, QUICK_OVERWRITES = 40, 2
 QUICK_ROUNDS = {"native": 2, "aws": 5}  # profile aws waits for copies anyway, and reads meanwhile
-INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the result here, samples beside it.")]
 

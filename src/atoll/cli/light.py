@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atoll.cli.arguments import Parser
 from atoll.cli.exits import FAILED, INTERRUPTED, NOT_FOUND, OK, UNAVAILABLE, USAGE, say
 from atoll.domain.oserrors import in_words
-from atoll.node.environment import NoSuchPlace, Setting, place_of, setting
+from atoll.node.environment import MODES, Mode, NoSuchPlace, Setting, place_of, setting
 from atoll.node.home import Home
 from atoll.node.supervisor import NotRunning, ask
+
+
+class CannotSeal(Exception):
+    """A command cannot run sealed here. The text says why and what helps."""
 
 
 def _run_of(home: Home) -> dict[str, Any]:
@@ -24,10 +29,24 @@ def _run_of(home: Home) -> dict[str, Any]:
     return run
 
 
-def _setting(home: Home, place: str | None, mode: str = "proxy", *, node: bool = False) -> Setting:
+def _place(home: Home, place: str | None) -> Mapping[str, Any]:
     run = _run_of(home)
-    row = place_of(run, place) if place else run["places"][0]
-    return setting(run, home.root, row, mode="endpoint" if mode == "endpoint" else "proxy", node=node)
+    return place_of(run, place) if place else run["places"][0]
+
+
+def _setting(home: Home, place: str | None, mode: Mode = "proxy", *, node: bool = False) -> Setting:
+    return setting(_run_of(home), home.root, _place(home, place), mode=mode, node=node)
+
+
+def _seal(home: Home, place: str | None) -> None:
+    """Give this process a network in which there is the place and nothing else. Raises CannotSeal."""
+    from atoll.net.namespaces import NoNamespaces
+    from atoll.node import sealed
+
+    try:
+        sealed.enter(home, _place(home, place))
+    except (NoNamespaces, sealed.EntryAway) as error:
+        raise CannotSeal(str(error)) from error
 
 
 def run_in_place(arguments: Sequence[str]) -> int:
@@ -35,20 +54,33 @@ def run_in_place(arguments: Sequence[str]) -> int:
     parser = Parser(
         "exec",
         "Run a command as if it stood in a place: its AWS calls enter the world there. The exit code is the command's.",
-        ("atoll exec --from ap-northeast-1 -- aws s3 ls", "atoll exec --from london --node -- node app.mjs"),
+        (
+            "atoll exec --from ap-northeast-1 -- aws s3 ls",
+            "atoll exec --from london --node -- node app.mjs",
+            "atoll exec --from ap-northeast-1 --mode sealed -- python job.py",
+        ),
         rest="-- COMMAND ...",
     )
     parser.add_argument("--from", dest="place", metavar="PLACE", help="Where the command stands (default: the world's first place).")
-    parser.add_argument("--mode", choices=("proxy", "endpoint"), default="proxy", help="How it gets in (default: proxy).")
+    parser.add_argument(
+        "--mode",
+        choices=MODES,
+        default="proxy",
+        help="How it gets in (default: proxy); sealed: in a network of its own where AWS's names lead to the place and nothing else is reachable.",
+    )
     parser.add_argument("--node", action="store_true", help="Also set NODE_OPTIONS for the AWS SDK for JavaScript.")
     given, command = parser.read_with_command(arguments)
-    environment = _setting(Home.at(os.environ, given.home), given.place, given.mode, node=given.node).onto(os.environ)
+    home = Home.at(os.environ, given.home)
+    environment = _setting(home, given.place, given.mode, node=given.node).onto(os.environ)
     environment["ATOLL_PLACE"] = given.place or ""
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
         say(f"{command[0]} is not on the PATH")
         return NOT_FOUND
+    if given.mode == "sealed":
+        _seal(home, given.place)
     sys.stdout.flush()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the command would inherit that
     return os.execve(program, command, environment)  # noqa: S606 - becoming the command is the point
 
 
@@ -102,9 +134,9 @@ VERBS = {"exec": run_in_place, "env": env, "status": status}
 def main(verb: str, arguments: Sequence[str]) -> int:
     try:
         return VERBS[verb](arguments)
-    except (NotRunning, NoSuchPlace) as error:
+    except (NotRunning, NoSuchPlace, CannotSeal) as error:
         say(str(error))
-        return UNAVAILABLE if isinstance(error, NotRunning) else USAGE
+        return USAGE if isinstance(error, NoSuchPlace) else UNAVAILABLE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return OK

@@ -16,7 +16,9 @@ from typing import cast
 from atoll.domain.errors import Upstream
 from atoll.domain.oserrors import in_words
 from atoll.net.tcp import Dial
+from atoll.net.tunnel import deliver
 
+HANDSHAKE = 22  # the first byte of every TLS connection (RFC 8446 section 5.1); no HTTP method begins so
 HANDSHAKE_S = 30  # until a handshake is given up
 SHUTDOWN_S = 5  # that a peer may take to answer close_notify
 
@@ -39,6 +41,32 @@ def over_tls(factory: Factory, context: ssl.SSLContext) -> Factory:
         )
 
     return secured
+
+
+def tls_or_plain(secured: Factory, plain: Factory) -> Factory:
+    """What the first byte asks for. Clients send CONNECT for plain http too (Node's fetch, curl --proxytunnel)."""
+    return lambda: _FirstByte(secured, plain)
+
+
+class _FirstByte(asyncio.Protocol):
+    """Gives its connection away as soon as anything is heard."""
+
+    def __init__(self, secured: Factory, plain: Factory) -> None:
+        self._secured, self._plain = secured, plain
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._patience = asyncio.get_running_loop().call_later(HANDSHAKE_S, self._transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        self._patience.cancel()
+        protocol = self._secured() if data[0] == HANDSHAKE else self._plain()
+        self._transport.set_protocol(protocol)
+        protocol.connection_made(self._transport)
+        deliver(protocol, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._patience.cancel()
 
 
 def dial_tls(dial: Dial, context: ssl.SSLContext, name: str) -> Dial:

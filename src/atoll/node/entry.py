@@ -21,7 +21,7 @@ from atoll.net.certificates import Leaves
 from atoll.net.http1 import Http1Server
 from atoll.net.tcp import Dial, dial
 from atoll.net.timers import Timers
-from atoll.net.tls import over_tls
+from atoll.net.tls import over_tls, tls_or_plain
 from atoll.net.tunnel import Tunnel
 from atoll.net.wan import Link, dial_over, pipe
 from atoll.node.config import World
@@ -37,6 +37,7 @@ from atoll.services.s3control.plane import AccessPoints
 from atoll.state import State
 from atoll.wire.codec import codec
 
+HTTP_PORT = 80  # a CONNECT to it carries plain HTTP
 JITTER_SIGMAS = 5.0  # the world's jitter is a bound, a link's a standard deviation: five of them are as good as never exceeded
 
 
@@ -141,13 +142,15 @@ class Entrance:
             host = owned(name)
             region = self._region(name, host)
             if region is not None:
-                port = self._shared.addresses[region].tls
+                address = self._shared.addresses[region]
+                port = address.port if tunnel.port == HTTP_PORT else address.tls
                 await pipe(tunnel, dial("127.0.0.1", port), self.links[region], self._shared.timers)
                 return
             server = here if host is not None or is_literal(name) else refusing
             context = self._shared.leaves.context_for(name.strip("[]"))
             tunnel.accept()
-            tunnel.take(over_tls(lambda: server.protocol(secure=True, peer=tunnel.peer), context)())
+            secured = over_tls(lambda: server.protocol(secure=True, peer=tunnel.peer), context)
+            tunnel.take(tls_or_plain(secured, lambda: server.protocol(secure=False, peer=tunnel.peer))())
 
         return connect
 

@@ -12,7 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-Mode = Literal["proxy", "endpoint"]
+Mode = Literal["proxy", "endpoint", "sealed"]
+MODES: tuple[Mode, ...] = ("proxy", "endpoint", "sealed")
 
 # Variables that would lead a client out of the world, or into another one.
 REMOVED = (
@@ -20,7 +21,12 @@ REMOVED = (
     "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_CREDENTIAL_EXPIRATION",
 )  # fmt: skip
 REMOVED_PREFIX = "AWS_ENDPOINT_URL"
-ENDPOINT_REMOVED = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+SERVICES = ("", "_S3", "_S3_CONTROL", "_STS", "_IAM")  # what may stand behind it for the services that are here
+PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+# Inside a sealed network there is no proxy, and every certificate file holds the world's CA already. AWS_CA_BUNDLE is left out
+# because clients on an early Go SDK refuse to start with it (rclone 1.60); what else reads it reads REQUESTS_CA_BUNDLE too.
+SEALED_REMOVED = (*PROXIES, "NO_PROXY", "no_proxy", "AWS_CA_BUNDLE")
+SEALED_BUNDLE = Path("sealed", "ca-bundle.pem")  # in the home: what the system trusts, and the world's CA
 
 
 class NoSuchPlace(Exception):
@@ -45,7 +51,8 @@ class Setting:
 
     def as_shell(self) -> str:
         """Lines for `eval "$(atoll env)"`."""
-        lines = [f"unset {name}" for name in (*self.removed, REMOVED_PREFIX, f"{REMOVED_PREFIX}_S3") if name not in self.values]
+        names = (*self.removed, *(REMOVED_PREFIX + service for service in SERVICES))
+        lines = [f"unset {name}" for name in names if name not in self.values]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in self.values.items()]
         return "\n".join(lines)
 
@@ -75,18 +82,22 @@ def setting(run: Mapping[str, Any], home: Path, place: Mapping[str, Any], *, mod
         "AWS_CONFIG_FILE": str(home / "aws" / "config"),
         "AWS_SHARED_CREDENTIALS_FILE": str(home / "aws" / "credentials"),
         "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CA_BUNDLE": ca,
-        "SSL_CERT_FILE": ca,
-        "CURL_CA_BUNDLE": ca,
         "NODE_EXTRA_CA_CERTS": ca,
-        "NO_PROXY": "",
-        "no_proxy": "",
     }
+    if mode == "sealed":
+        bundle = str(home / SEALED_BUNDLE)
+        return Setting(
+            values | {"SSL_CERT_FILE": bundle, "CURL_CA_BUNDLE": bundle, "REQUESTS_CA_BUNDLE": bundle},
+            tuple(name for name in REMOVED if name != "REQUESTS_CA_BUNDLE") + SEALED_REMOVED,
+        )
+    values |= {"AWS_CA_BUNDLE": ca, "SSL_CERT_FILE": ca, "CURL_CA_BUNDLE": ca}
+    values["NODE_USE_ENV_PROXY"] = "1"  # Node's fetch then reads the proxy variables, from 22.21 and 24 on
+    # a lower-case variable in the shell beats the upper-case one, and calls would leave the world. NO_PROXY stays empty for an
+    # endpoint too: in Python 127.0.0.1 there also matches ACCOUNT.127.0.0.1, s3control's host, which only the proxy can find
+    values |= {**dict.fromkeys(PROXIES, url), "NO_PROXY": "", "no_proxy": ""}
     if mode == "endpoint":
-        return Setting(values | {"AWS_ENDPOINT_URL": url, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"},
-                       REMOVED + ENDPOINT_REMOVED)  # fmt: skip
-    # a lower-case variable in the shell beats the upper-case one, and calls would leave the world
-    values |= {"HTTPS_PROXY": url, "HTTP_PROXY": url, "https_proxy": url, "http_proxy": url}
+        # s3control puts the account before the host, and ACCOUNT.127.0.0.1 is no URL for JavaScript; this one only the proxy finds
+        values |= {"AWS_ENDPOINT_URL": url, "AWS_ENDPOINT_URL_S3_CONTROL": f"http://localhost:{place['port']}"}
     if node:
         values["NODE_OPTIONS"] = f"--require {preload()}"
     return Setting(values, REMOVED)

@@ -19,7 +19,7 @@ from atoll.gateway.metrics import Gauge, Metrics
 from atoll.gateway.record import Recorder, RequestIds
 from atoll.net.certificates import Leaves
 from atoll.net.http1 import Http1Server
-from atoll.net.tls import over_tls
+from atoll.net.tls import over_tls, tls_or_plain
 from atoll.net.tunnel import Tunnel
 from atoll.node.config import Place, World
 from atoll.node.region import refreshed
@@ -121,7 +121,8 @@ class Gate:
             server = here if ours else refusing
             context = leaves.context_for(name)
             tunnel.accept()
-            tunnel.take(over_tls(lambda: server.protocol(secure=True, peer=tunnel.peer), context)())
+            secured = over_tls(lambda: server.protocol(secure=True, peer=tunnel.peer), context)
+            tunnel.take(tls_or_plain(secured, lambda: server.protocol(secure=False, peer=tunnel.peer))())
 
         return connect
 

@@ -63,13 +63,14 @@ if (secureProxy) {
 
 if (plainProxy) {
   const request = http.request;
+  const direct = new http.Agent({ keepAlive: true });  // the global one may have a proxy of its own (NODE_USE_ENV_PROXY)
   http.request = function (...args) {
     const [options, callback] = given(args);
     if (options.atollDirect || options.socketPath || options.method === 'CONNECT') return request.call(http, options, callback);
     const host = options.hostname || options.host || 'localhost';
     const authority = options.port && String(options.port) !== '80' ? `${host}:${options.port}` : host;
     return request.call(http, {
-      ...options, agent: undefined, hostname: plainProxy.hostname, host: plainProxy.hostname, port: plainProxy.port,
+      ...options, agent: direct, hostname: plainProxy.hostname, host: plainProxy.hostname, port: plainProxy.port,
       path: `http://${authority}${options.path || '/'}`, headers: { host: authority, ...options.headers },
     }, callback);
   };
