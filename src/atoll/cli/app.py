@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from atoll import __version__
-from atoll.cli import inspect, lab, light, production, world
+from atoll.cli import account, inspect, lab, light, production, world
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -31,6 +31,7 @@ _light("env", 'Print the variables for this shell: [dim]eval "$(atoll env --from
 _light("status", "Say which places answer: [dim]atoll status --json[/dim]")
 world.register(app)
 production.register(app)
+account.register(app)
 inspect.register(app)
 app.add_typer(lab.app, name="lab")
 

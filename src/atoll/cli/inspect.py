@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from atoll.cli.light import FAILED, NOT_FOUND, OK, say
 from atoll.cli.world import HomeOption
+from atoll.node.accounts import accounts
 from atoll.node.config import builtin_text
 from atoll.node.home import Home
 
@@ -63,8 +65,15 @@ def explain(
     if as_json:
         typer.echo(json.dumps(events, indent=1))
         return
+    names = {one.id: one.name for one in accounts(Home.at(os.environ, home).state)}
     for event in events:
-        typer.echo(_worded(event))
+        typer.echo(_worded(_with_names(event, names)))
+
+
+def _with_names(event: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Accounts as the command line names them, beside their ids."""
+    named = {field: f"{event[field]} ({names[event[field]]})" for field in ("account", "owner") if event.get(field) in names}
+    return event | named
 
 
 def _worded(event: dict[str, Any]) -> str:
@@ -73,7 +82,7 @@ def _worded(event: dict[str, Any]) -> str:
     lines = [f"{head} in {event.get('ms', 0)} ms ({where})"]
     lines += [
         f"  {name}: {event[name]}"
-        for name in ("caller", "bucket", "key", "access_point", "region", "reason", "candidates", "error", "message")
+        for name in ("caller", "account", "owner", "bucket", "key", "access_point", "region", "reason", "candidates", "error", "message")
         if event.get(name)
     ]
     lines += [

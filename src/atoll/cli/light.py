@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from atoll.node.environment import NoSuchPlace, Setting, place_of, setting
+from atoll.node.accounts import NoSuchAccount, account
+from atoll.node.environment import Mode, NoSuchPlace, Setting, place_of, setting
 from atoll.node.home import Home
 from atoll.node.supervisor import NotRunning, ask
 
@@ -37,10 +38,16 @@ def _run_of(home: Home) -> dict[str, Any]:
     return run
 
 
-def _setting(home: Home, place: str | None, mode: str = "proxy", *, node: bool = False) -> Setting:
+def _setting(home: Home, given: argparse.Namespace) -> Setting:
     run = _run_of(home)
-    row = place_of(run, place) if place else run["places"][0]
-    return setting(run, home.root, row, mode="endpoint" if mode == "endpoint" else "proxy", node=node)
+    row = place_of(run, given.place) if given.place else run["places"][0]
+    whose = account(home.state, given.account) if given.account else None
+    mode: Mode = "endpoint" if given.mode == "endpoint" else "proxy"
+    return setting(run, home.root, row, mode=mode, node=given.node, account=whose)
+
+
+def _add_account(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--account", metavar="NAME", help="whose root key pair it signs with (default: the world's first account)")
 
 
 def run_in_place(arguments: Sequence[str]) -> int:
@@ -48,17 +55,18 @@ def run_in_place(arguments: Sequence[str]) -> int:
     parser = _parser(
         "exec",
         "Run a command as if it stood in a place: its AWS calls enter the world there.",
-        "  atoll exec --from ap-northeast-1 -- aws s3 ls\n  atoll exec --from london --node -- node app.mjs",
+        "  atoll exec --from ap-northeast-1 -- aws s3 ls\n  atoll exec --from london --node -- node app.mjs\n  atoll exec --account second -- aws s3 ls",
     )
     parser.add_argument("--from", dest="place", metavar="PLACE", help="where the command stands (default: the world's first place)")
     parser.add_argument("--mode", choices=("proxy", "endpoint"), default="proxy", help="how it gets in (default: proxy)")
     parser.add_argument("--node", action="store_true", help="also set NODE_OPTIONS for the AWS SDK for JavaScript")
+    _add_account(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, help="-- COMMAND ...")
     given = parser.parse_args(arguments)
     command = given.command[1:] if given.command[:1] == ["--"] else given.command
     if not command:
         parser.error("a command is missing: atoll exec --from PLACE -- COMMAND ...")
-    environment = _setting(Home.at(os.environ, given.home), given.place, given.mode, node=given.node).onto(os.environ)
+    environment = _setting(Home.at(os.environ, given.home), given).onto(os.environ)
     environment["ATOLL_PLACE"] = given.place or ""
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
@@ -78,9 +86,10 @@ def env(arguments: Sequence[str]) -> int:
     parser.add_argument("--from", dest="place", metavar="PLACE")
     parser.add_argument("--mode", choices=("proxy", "endpoint"), default="proxy")
     parser.add_argument("--node", action="store_true", help="also set NODE_OPTIONS for the AWS SDK for JavaScript")
+    _add_account(parser)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
-    found = _setting(Home.at(os.environ, given.home), given.place, given.mode, node=given.node)
+    found = _setting(Home.at(os.environ, given.home), given)
     text = json.dumps(dict(found.values), indent=1) if given.json else found.as_shell()
     sys.stdout.write(text + "\n")
     return OK
@@ -120,7 +129,7 @@ VERBS = {"exec": run_in_place, "env": env, "status": status}
 def main(verb: str, arguments: Sequence[str]) -> int:
     try:
         return VERBS[verb](arguments)
-    except (NotRunning, NoSuchPlace) as error:
+    except (NotRunning, NoSuchPlace, NoSuchAccount) as error:
         say(str(error))
         return UNAVAILABLE if isinstance(error, NotRunning) else USAGE
     except BrokenPipeError:

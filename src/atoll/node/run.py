@@ -55,7 +55,6 @@ class Plan:
 
     home: Home
     world: World
-    account: str
     host: str
     entry_ports: dict[str, int]
     regions: dict[str, entry.Address]
@@ -140,7 +139,7 @@ async def serve_region(plan: Plan, name: str, ready: int) -> None:
             stack.push_async_callback(pool.close)
         store = await stack.enter_async_context(region.opened_store(home, name, clock))
         shared = region.Shared(
-            world, name, plan.account, state, store, Announced(store, nudge.ring), clock, Identities(state, os.urandom), AccessPoints(state), nudge, record,
+            world, name, state, store, Announced(store, nudge.ring), clock, Identities(state, os.urandom), AccessPoints(state), nudge, record,
             metrics, RuleBook(), peers.__getitem__,
         )  # fmt: skip
         gateway = region.gateway(shared, ids)

@@ -109,7 +109,7 @@ def plan(home: Home, world: World, root: Root, *, port: int | None, host: str = 
         name: Address(numbers[2 * index], numbers[2 * index + 1]) for index, name in enumerate(world.regions)
     }
     names = [place.name for place in world.places]
-    return Plan(home, world, root.account, host, dict(zip(names, entry_ports, strict=True)), addresses)
+    return Plan(home, world, host, dict(zip(names, entry_ports, strict=True)), addresses)
 
 
 def _row(the_plan: Plan, place: Place) -> dict[str, Any]:

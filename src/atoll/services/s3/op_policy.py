@@ -39,8 +39,8 @@ async def PutBucketPolicy(
     bodysum.require(call.request.headers)
     text = Policy.decode(errors="replace") if isinstance(Policy, bytes) else Policy or ""
     policy = check_bucket_policy(text, Bucket, known=here.known)
-    block = record.public_access_block
-    if block is not None and block.block_public_policy and is_public(policy):
+    block, of_account = record.public_access_block, here.account_block(record.account)
+    if (of_account.block_public_policy or (block is not None and block.block_public_policy)) and is_public(policy):
         raise public_refused()
     await configure(here, record, policy=text)
     return Answer(status=204)

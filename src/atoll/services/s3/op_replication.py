@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from atoll.domain.arn import account_in
 from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.rules import bodysum, replication
@@ -38,6 +39,8 @@ async def PutBucketReplication(
     bodysum.require(call.request.headers)
     rules = replication.parse(ReplicationConfiguration or {})
     call.allow("iam:PassRole", rules.role)
+    if account_in(rules.role) != record.account:
+        raise ApiError("AccessDenied", "The role belongs to another account than the bucket.")
     members = replication.named(ReplicationConfiguration or {})
 
     def judge(now: BucketRecord, change: Change) -> dict[str, Any]:

@@ -61,8 +61,9 @@ async def AssumeRole(
         session=name,
         session_policy=Policy,
         tags=tags,
+        account=role.account,
     )
-    user = {"AssumedRoleId": f"{role.id}:{name}", "Arn": f"arn:aws:sts::{call.account}:assumed-role/{role.name}/{name}"}
+    user = {"AssumedRoleId": f"{role.id}:{name}", "Arn": f"arn:aws:sts::{role.account}:assumed-role/{role.name}/{name}"}
     return Answer({"Credentials": _credentials(here, session), "AssumedRoleUser": user, "PackedPolicySize": packed})
 
 
@@ -84,6 +85,7 @@ async def GetSessionToken(here: Here, call: Call, *, DurationSeconds: int | None
         issued=int(call.now),
         expires=int(call.now) + min(seconds, most),  # for the root user a longer wish "defaults to one hour"
         name=caller.name,
+        account=caller.account,
     )
     return Answer({"Credentials": _credentials(here, session)})
 
