@@ -458,7 +458,7 @@ def test_a_role_may_be_handed_to_s3_alone(story):
             given = {"StringEquals": {"iam:PassedToService": service}}
             await gate.user(name, {"Effect": "Allow", "Action": "iam:PassRole", "Resource": "*", "Condition": given})
             caller = Caller("user", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/{name}", gate.world.state.get(USERS, name).id, name)
-            permit = Permit(gate.laws, Request("PUT", "/", {}), caller, Proof(), 0.0, "us-east-1", ACCOUNT, "PutBucketReplication", {})
+            permit = Permit(gate.laws, Request("PUT", "/", {}), caller, Proof(), 0.0, "us-east-1", "PutBucketReplication", {})
             outcome[name] = permit.may("iam:PassRole", role)
         assert outcome == {"ann": True, "bob": False}
 

@@ -50,28 +50,28 @@ def test_a_point_of_that_alias_under_another_account_is_not_ours(world):
 
 def test_a_bucket_is_attached_from_create_until_the_point_is_gone(world):
     async def conversation():
-        told = [world.points.attached("demo-us-east-1")]
+        told = [world.points.attached("demo-us-east-1", ACCOUNT)]
         await world.create(regions=("us-east-1",))
-        told.append(world.points.attached("demo-us-east-1"))
+        told.append(world.points.attached("demo-us-east-1", ACCOUNT))
         world.clock.advance(1)
         await world.settle()
         await world.delete()
-        told.append(world.points.attached("demo-us-east-1"))
+        told.append(world.points.attached("demo-us-east-1", ACCOUNT))
         world.clock.advance(1)
         await world.settle()
-        return [*told, world.points.attached("demo-us-east-1")]
+        return [*told, world.points.attached("demo-us-east-1", ACCOUNT)]
 
     assert asyncio.run(conversation()) == [False, True, True, False]
-    assert not world.points.attached("demo-eu-central-1")
+    assert not world.points.attached("demo-eu-central-1", ACCOUNT)
 
 
 def test_the_guard_is_the_owner_the_established_policy_and_the_block(world):
     point = asyncio.run(with_policy(world, PublicAccessBlock={"RestrictPublicBuckets": True}))
-    account, policy, blocks = world.points.guard(point.arn)
-    assert account == ACCOUNT
+    guarded, policy = world.points.guard(point.arn)
+    assert guarded.account == ACCOUNT
     assert policy.source == "access point policy of demo"
     assert policy.policy.statements[0].principal.accounts == {OTHER}
-    assert blocks == PublicAccess(restrict_public_buckets=True)
+    assert guarded.block == PublicAccess(restrict_public_buckets=True)
 
 
 def test_the_guard_is_the_same_object_until_the_record_changes(world):
@@ -105,4 +105,4 @@ def test_a_guard_that_was_kept_goes_with_its_point(world):
         await world.made()
         return [*told, world.points.guard(point.arn) is not None, world.points.guard(world.point().arn)]
 
-    assert asyncio.run(conversation()) == [True, False, False, (ACCOUNT, None, PublicAccess(True, True, True, True))]
+    assert asyncio.run(conversation()) == [True, False, False, (world.point(), None)]
