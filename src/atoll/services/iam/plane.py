@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from atoll.domain.arn import account_in
 from atoll.domain.caller import Caller, CallerKind
 from atoll.domain.errors import ApiError
+from atoll.rules.owners import canonical_id
 from atoll.rules.policy.evaluate import assume
 from atoll.rules.policy.model import Attached, Context, Decision, Kind, Policy
 from atoll.rules.policy.parse import parse
@@ -125,14 +126,14 @@ class Identities:
         return {**(record.tags if record is not None else {}), **caller.tags}
 
     def exists(self, principal: str) -> bool:
-        """Whether a principal of a policy is somebody: an ARN, an account id or a unique id.
+        """Whether a principal of a policy is somebody: an ARN, an account id, a canonical user id or a unique id.
 
         Accounts that are not of this world are not ours to judge.
         """
         self._freshen()
         parts = principal.split(":", 5)
         if len(parts) < 6:
-            return principal.isdecimal() or has_id(self._state, principal)
+            return principal.isdecimal() or principal in map(canonical_id, self._accounts) or has_id(self._state, principal)
         account = parts[4]
         if account not in self._accounts or principal == f"arn:aws:iam::{account}:root":
             return True
