@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
-from atoll.domain.caller import Onward
+from atoll.domain.caller import Caller, Onward
 from atoll.domain.message import Body, Request
 from atoll.rules.owners import canonical_id
 from atoll.rules.policy.public import PublicAccess
@@ -142,6 +142,12 @@ class TwoAccounts:
         """The caller behind a key pair, as an entry finds it."""
         identities = Identities(self.region.state, os.urandom)
         return identities.key(credentials.access_key, credentials.token, self.region.clock.now()).caller
+
+    def known_role(self, account):
+        """The role r as S3 takes it on for replication."""
+        role = Identities(self.region.state, os.urandom).role(f"arn:aws:iam::{account.id}:role/r")
+        arn = f"arn:aws:sts::{account.id}:assumed-role/r/s3-replication"
+        return Caller("role", account.id, arn, f"{role.id}:s3-replication", "r", role_arn=role.arn)
 
 
 @asynccontextmanager

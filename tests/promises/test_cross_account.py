@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from accounts import two_accounts
-from atoll.services.s3control.records import ACCOUNT_BLOCKS, AccountBlockRecord
 from atoll.rules.policy.public import PublicAccess
+from atoll.services.s3control.records import ACCOUNT_BLOCKS, AccountBlockRecord
 
 # Where each rule stands. IAM user guide:
 LOGIC = "IAM: Cross-account policy evaluation logic"
