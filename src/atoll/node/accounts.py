@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +31,8 @@ class Account:
 
 def accounts(state: Path) -> Sequence[Account]:
     """All of them, the first one first, the others in the order of their making; none when there is no state file yet."""
+    import sqlite3
+
     if not state.exists():
         return []
     connection = sqlite3.connect(state, timeout=BUSY_S)
