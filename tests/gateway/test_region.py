@@ -1,5 +1,6 @@
 import base64
 import hashlib
+import os
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from atoll.gateway.authorize import Permit
 from atoll.gateway.pace import PaceSettings, PathPace
 from atoll.rules import presign, replica_form
 from atoll.rules.sigv4 import Credentials
+from atoll.services.iam.accounts import create_account
 from atoll.services.iam.records import USERS
 from atoll.services.s3.records import BUCKETS, BucketRecord
 from gateway.gate import PLAIN, between, code, guard, statement, text
@@ -535,5 +537,21 @@ def test_one_request_makes_one_line_of_log_however_often_it_is_judged(story):
         before = len(gate.events())
         await gate.ask("GET", "/bkt/none")
         assert len(gate.events()) == before + 1
+
+    story(told)
+
+
+def test_the_log_names_the_accounts_of_the_caller_and_of_the_resource(story):
+    async def told(gate):
+        second = await create_account(gate.world.state, "second", dice=os.urandom, now=0.0)
+        stranger = Credentials(second.access_key, second.secret)
+        gate.laws.buckets["bkt"] = guard()
+        await gate.ask("PUT", "/bkt")
+        await gate.ask("GET", "/bkt/k", by=stranger)
+        await gate.ask("GET", "/", by=stranger)
+        await gate.ask("GET", "/bkt/k", how="")
+        assert [(one.get("account"), one.get("owner")) for one in gate.events()] == [
+            (ACCOUNT, ACCOUNT), (second.account, ACCOUNT), (second.account, second.account), (None, ACCOUNT),
+        ]  # fmt: skip
 
     story(told)
