@@ -4,6 +4,8 @@ import json
 import pytest
 
 from atoll.rules.policy.public import PublicAccess
+from atoll.services.s3control.plane import account_block
+from atoll.services.s3control.records import ACCOUNT_BLOCKS, AccountBlockRecord
 from services.s3control.points_world import ACCOUNT, OTHER, REGIONS
 
 
@@ -106,3 +108,17 @@ def test_a_guard_that_was_kept_goes_with_its_point(world):
         return [*told, world.points.guard(point.arn) is not None, world.points.guard(world.point().arn)]
 
     assert asyncio.run(conversation()) == [True, False, False, (world.point(), None)]
+
+
+def test_a_bucket_is_held_by_access_points_of_its_own_account_alone(world):
+    """S3 user guide: a bucket of another account may be deleted under an access point."""
+    asyncio.run(world.made())
+    assert [world.points.attached("demo-us-east-1", account) for account in (ACCOUNT, OTHER)] == [True, False]
+
+
+def test_an_account_without_a_public_access_block_blocks_nothing(world):
+    assert account_block(world.state, ACCOUNT) == PublicAccess()
+    record = AccountBlockRecord(PublicAccess(block_public_policy=True))
+    asyncio.run(world.state.change(lambda change: change.put(ACCOUNT_BLOCKS, ACCOUNT, record)))
+    assert account_block(world.state, ACCOUNT) is account_block(world.state, ACCOUNT)
+    assert (account_block(world.state, ACCOUNT), account_block(world.state, OTHER)) == (record.block, PublicAccess())

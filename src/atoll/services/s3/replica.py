@@ -79,9 +79,10 @@ async def _received(here: ReplicaHere, call: Call, key: Key) -> str:
 
 
 def _owned(here: ReplicaHere, call: Call, key: Key, facts: Facts) -> Facts:
-    """Changing the owner is a permission of its own. Source: S3 user guide, "Changing the replica owner"."""
+    """Changing the owner of an object is a permission of its own; of a marker nobody reads anything. Source: S3 user guide,
+    "Changing the replica owner"."""
     override = form.OWNER in call.request.headers
-    if override:
+    if override and not facts.marker:
         call.allow("s3:ObjectOwnerOverrideToBucketOwner", object_arn(*key))
     owner = here.owner(key.bucket, override)
     return replace(facts, owner=owner) if owner else facts
