@@ -67,8 +67,7 @@ class World:
             clock=self.clock,
             region=region,
             regions=("us-east-1", "eu-west-1", "ap-southeast-2"),
-            account=ACCOUNT,
-            attached=self.attached.__contains__,
+            attached=lambda bucket, account: bucket in self.attached,
             known=lambda _: True,
             dice=lambda n: next(self.dice).to_bytes(n, "big"),
             compat=compat,  # type: ignore[arg-type]
@@ -93,7 +92,7 @@ class World:
         measure = Measure(stated(headers) or hashing.DEFAULT)
         request = Request(method, "/b/k", {"host": "s3.test", **headers}, onward=onward)
         call = Call(
-            "s3", operation, request, caller, self.clock.seconds, self.here.region, ACCOUNT, "R", measured(stream, measure),
+            "s3", operation, request, caller, self.clock.seconds, self.here.region, caller.account, "R", measured(stream, measure),
             self.allow, self.may, payload=measure if payload is ... else payload,
         )  # fmt: skip
         answer = await OPERATIONS[operation](self.here, call, **members)

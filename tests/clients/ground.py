@@ -35,9 +35,10 @@ class World:
     def atoll(self, *arguments, timeout=PATIENCE_S, **settings):
         return subprocess.run(["atoll", *map(str, arguments)], env=self.env | settings, capture_output=True, text=True, timeout=timeout)
 
-    def run(self, *command, place="us-east-1", node=False, mode="proxy", cwd=None, stdin=None, timeout=PATIENCE_S, **settings):
+    def run(self, *command, place="us-east-1", node=False, mode="proxy", account=None, cwd=None, stdin=None, timeout=PATIENCE_S, **settings):
         """A client in a place. `settings` are further variables of the shell that `atoll exec` starts from."""
-        argv = ["atoll", "exec", "--from", place, "--mode", mode, *(["--node"] if node else []), "--", *map(str, command)]
+        more = [*(["--node"] if node else []), "--mode", mode, *(["--account", account] if account else [])]
+        argv = ["atoll", "exec", "--from", place, *more, "--", *map(str, command)]
         return subprocess.run(argv, env=self.env | settings, cwd=cwd or self.folder, input=stdin, capture_output=True, text=True, timeout=timeout)
 
     def ok(self, *command, **more):

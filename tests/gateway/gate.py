@@ -102,7 +102,6 @@ class Gate:
         self.pace = Pace(self.clock)
         self.gateway = Gateway(
             region=REGION,
-            account=ACCOUNT,
             slices=self._slices(),
             authenticate=Authenticate(self.identities, KeyCache(), compat),
             authority=self.laws,

@@ -34,7 +34,7 @@ def _without_principal(policy):
 
 def permit(the_laws, caller=ADA, *, onward=None, operation="GetObject", params=None, headers=None):
     request = Request("GET", "/b/k", {"host": "127.0.0.1", **(headers or {})}, onward=onward)
-    return Permit(the_laws, request, caller, Proof("REST-HEADER", "AWS4-HMAC-SHA256"), 1_800_000_000.0, "us-east-1", ACCOUNT, operation, params or {"Bucket": "b", "Key": "k"})
+    return Permit(the_laws, request, caller, Proof("REST-HEADER", "AWS4-HMAC-SHA256"), 1_800_000_000.0, "us-east-1", operation, params or {"Bucket": "b", "Key": "k"})
 
 
 def refused(the_permit, action="s3:GetObject", resource=KEY):

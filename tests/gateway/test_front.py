@@ -258,6 +258,7 @@ def test_the_log_says_who_was_chosen_from_whom_and_why(tokyo):
     event = place.event()
     assert (event["event"], event["place"], event["region"], event["bucket"]) == ("entry", "tokyo", "us-east-1", "demo-us")
     assert event["caller"] == CALLER.arn
+    assert (event["account"], event["owner"]) == (CALLER.account, ACCOUNT)
     assert "ap-northeast-1:0.3ms:passive" in event["candidates"]
     assert event["reason"] == "nearest active region"
     assert event["upstream_request_id"] == "U1"

@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import json
+import os
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from atoll.gateway.authorize import Permit
 from atoll.gateway.pace import PaceSettings, PathPace
 from atoll.rules import canonical, presign, replica_form, sigv4
 from atoll.rules.sigv4 import Credentials
+from atoll.services.iam.accounts import create_account
 from atoll.services.iam.control import OPERATIONS as IAM
 from atoll.services.iam.records import USERS
 from atoll.services.s3.records import BUCKETS, BucketRecord
@@ -469,7 +471,7 @@ def test_a_role_may_be_handed_to_s3_alone(story):
             given = {"StringEquals": {"iam:PassedToService": service}}
             await gate.user(name, {"Effect": "Allow", "Action": "iam:PassRole", "Resource": "*", "Condition": given})
             caller = Caller("user", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/{name}", gate.world.state.get(USERS, name).id, name)
-            permit = Permit(gate.laws, Request("PUT", "/", {}), caller, Proof(), 0.0, "us-east-1", ACCOUNT, "PutBucketReplication", {})
+            permit = Permit(gate.laws, Request("PUT", "/", {}), caller, Proof(), 0.0, "us-east-1", "PutBucketReplication", {})
             outcome[name] = permit.may("iam:PassRole", role)
         assert outcome == {"ann": True, "bob": False}
 
@@ -709,5 +711,17 @@ def test_a_session_of_a_role_may_call_iam_and_no_more_of_sts_than_it_may_pass_on
         assert await code(await gate.query("Action=GetSessionToken&Version=2011-06-15", "sts", by=role)) == (403, "AccessDenied")
         assert (await gate.query(f"{assume}&DurationSeconds=3600", "sts", by=role)).status == 200
         assert await code(await gate.query(f"{assume}&DurationSeconds=3601", "sts", by=role)) == (400, "ValidationError")
+def test_the_log_names_the_accounts_of_the_caller_and_of_the_resource(story):
+    async def told(gate):
+        second = await create_account(gate.world.state, "second", dice=os.urandom, now=0.0)
+        stranger = Credentials(second.access_key, second.secret)
+        gate.laws.buckets["bkt"] = guard()
+        await gate.ask("PUT", "/bkt")
+        await gate.ask("GET", "/bkt/k", by=stranger)
+        await gate.ask("GET", "/", by=stranger)
+        await gate.ask("GET", "/bkt/k", how="")
+        assert [(one.get("account"), one.get("owner")) for one in gate.events()] == [
+            (ACCOUNT, ACCOUNT), (second.account, ACCOUNT), (second.account, second.account), (None, ACCOUNT),
+        ]  # fmt: skip
 
     story(told)

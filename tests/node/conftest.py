@@ -34,7 +34,7 @@ def make(tmp_path):
         root = await create_world(state, account=ACCOUNT, dice=os.urandom, now=clock.now())
         store = MemoryStore(name, lambda: int(clock.now() * 1000))
         shared = region.Shared(
-            load(None).with_settings(profile, compat), name, ACCOUNT, state, store, store, clock, Identities(state, os.urandom),
+            load(None).with_settings(profile, compat), name, state, store, store, clock, Identities(state, os.urandom),
             AccessPoints(state), Nudge(), Recorder(tmp_path / f"{name}.jsonl", name), Metrics(name), RuleBook(), (peers or {}).__getitem__,
         )  # fmt: skip
         return Made(shared, root)

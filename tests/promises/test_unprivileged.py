@@ -99,7 +99,7 @@ class Ground:
         self.store = MemoryStore("us-east-1", lambda: int(clock.now() * 1000))
         self.gateway = region.gateway(
             region.Shared(
-                load(None), "us-east-1", ACCOUNT, state, self.store, self.store, clock, Identities(state, os.urandom), AccessPoints(state), Nudge(),
+                load(None), "us-east-1", state, self.store, self.store, clock, Identities(state, os.urandom), AccessPoints(state), Nudge(),
                 Recorder(folder / "log.jsonl", "us-east-1"), Metrics("us-east-1"), RuleBook(), {}.__getitem__,
             ), RequestIds(),
         )  # fmt: skip

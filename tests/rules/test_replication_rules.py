@@ -93,6 +93,8 @@ def test_a_filter_by_tags_needs_markers_disabled(chosen):
         (v2(Priority=-1), "InvalidArgument"),
         (v2(ExistingObjectReplication=ON), "InvalidRequest"),
         (v2(Destination=to(AccessControlTranslation={"Owner": "Destination"})), "InvalidRequest"),
+        (v2(Destination=to(Account="999900001111", AccessControlTranslation={"Owner": "Source"})), "MalformedXML"),
+        (v2(Destination=to(Account="999900001111", AccessControlTranslation={})), "MalformedXML"),
         (v2(Filter={"Not": {"Prefix": ""}}), "InvalidRequest"),
         (v2(Filter={"Prefix": "p" * 1025}), "InvalidRequest"),
         (v2(ID="ä"), "InvalidArgument"),
@@ -141,7 +143,6 @@ def test_metrics_are_taken_alone():
     [
         (v2(SourceSelectionCriteria={"SseKmsEncryptedObjects": ON}), "SseKmsEncryptedObjects"),
         (v2(Destination=to(EncryptionConfiguration={"ReplicaKmsKeyID": "k"})), "EncryptionConfiguration"),
-        (v2(Destination=to(Account="999900001111", AccessControlTranslation={"Owner": "Destination"})), "AccessControlTranslation"),
         (v2(Destination=to(StorageClass="GLACIER")), "GLACIER"),
     ],
 )
@@ -250,14 +251,36 @@ def test_a_configuration_between_versioned_buckets_of_one_owner_passes():
         (SIDE, None, None, "InvalidRequest"),
         (SIDE, Side("Suspended", "111122223333"), None, "InvalidRequest"),
         (SIDE, SIDE, "999900001111", "InvalidArgument"),
-        (SIDE, Side("Enabled", "999900001111"), "999900001111", "NotImplemented"),
     ],
-    ids=["unversioned", "suspended", "gone", "unversioned-there", "not-the-owner", "another-account"],
+    ids=["unversioned", "suspended", "gone", "unversioned-there", "not-the-owner"],
 )
 def test_a_configuration_that_its_buckets_do_not_allow_is_refused(source, there, account, code):
     rules = parse(configuration(v2(Destination=to(Account=account))))
     with pytest.raises(ApiError, match=code):
         check(rules, "here", source, {"there": there}.get)
+
+
+THEIRS = Side("Enabled", "999900001111")
+OVERRIDE = {"Owner": "Destination"}
+
+
+@pytest.mark.parametrize("account", [None, "999900001111"])
+def test_a_bucket_of_another_account_may_be_the_destination_named_with_its_owner_or_not(account):
+    rules = parse(configuration(v2(Destination=to(Account=account))))
+    check(rules, "here", SIDE, {"there": THEIRS}.get)
+    assert not rules.rules[0].owner_override
+
+
+def test_the_owner_of_the_copies_is_overridden_where_the_rule_says_so():
+    rules = parse(configuration(v2(Destination=to(Account="999900001111", AccessControlTranslation=OVERRIDE))))
+    check(rules, "here", SIDE, {"there": THEIRS}.get)
+    assert rules.rules[0].owner_override
+
+
+def test_in_one_account_there_is_no_owner_to_override():
+    rules = parse(configuration(v2(Destination=to(Account=SIDE.owner, AccessControlTranslation=OVERRIDE))))
+    with pytest.raises(ApiError, match="InvalidRequest"):
+        check(rules, "here", SIDE, {"there": SIDE}.get)
 
 
 def test_a_bucket_does_not_replicate_to_itself():

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from atoll import __version__
-from atoll.cli import inspect, lab, light, production, world
+from atoll.cli import account, inspect, lab, light, production, world
 from atoll.cli.exits import OK
 from atoll.cli.style import App, examples
 
@@ -45,6 +45,7 @@ _light("env", "Print the variables that let a shell stand in a place.")
 _light("status", "Say which places answer.")
 world.register(app)
 production.register(app)
+account.register(app)
 inspect.register(app)
 app.add_typer(lab.app, name="lab")
 

@@ -6,6 +6,7 @@ import json
 import os
 import time
 import tomllib
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from atoll.cli.exits import FAILED, NOT_FOUND, OK, USAGE, say
 from atoll.cli.style import App, examples
 from atoll.cli.world import HomeOption
 from atoll.node import config
+from atoll.node.accounts import accounts
 from atoll.node.home import Home
 
 UPSTREAM_WAIT_S = 2.0  # for the line of the region behind a request that an entry has logged
@@ -79,8 +81,15 @@ def explain(
     if as_json:
         typer.echo(json.dumps(events, indent=1))
         return
+    names = {one.id: one.name for one in accounts(Home.at(os.environ, home).state)}
     for event in events:
-        typer.echo(_worded(event))
+        typer.echo(_worded(_with_names(event, names)))
+
+
+def _with_names(event: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Accounts as the command line names them, beside their ids."""
+    named = {field: f"{event[field]} ({names[event[field]]})" for field in ("account", "owner") if event.get(field) in names}
+    return event | named
 
 
 def _events(home: Home, request_id: str) -> list[dict[str, Any]]:
@@ -121,7 +130,7 @@ def _worded(event: dict[str, Any]) -> str:
     lines = [f"{event['process']}: {_head(event)}"]
     lines += [
         f"  {name}: {event[name]}"
-        for name in ("caller", "bucket", "key", "access_point", "candidates", "error", "message")
+        for name in ("caller", "account", "owner", "bucket", "key", "access_point", "candidates", "error", "message")
         if event.get(name)
     ]
     lines += [

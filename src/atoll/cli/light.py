@@ -7,13 +7,15 @@ import os
 import shutil
 import signal
 import sys
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atoll.cli.arguments import Parser
 from atoll.cli.exits import FAILED, INTERRUPTED, NOT_FOUND, OK, UNAVAILABLE, USAGE, say
 from atoll.domain.oserrors import in_words
-from atoll.node.environment import MODES, Mode, NoSuchPlace, Setting, place_of, setting
+from atoll.node.accounts import NoSuchAccount, account
+from atoll.node.environment import MODES, NoSuchPlace, Setting, place_of, setting
 from atoll.node.home import Home
 from atoll.node.supervisor import NotRunning, ask
 
@@ -34,8 +36,13 @@ def _place(home: Home, place: str | None) -> Mapping[str, Any]:
     return place_of(run, place) if place else run["places"][0]
 
 
-def _setting(home: Home, place: str | None, mode: Mode = "proxy", *, node: bool = False) -> Setting:
-    return setting(_run_of(home), home.root, _place(home, place), mode=mode, node=node)
+def _setting(home: Home, given: Namespace) -> Setting:
+    whose = account(home.state, given.account) if given.account else None
+    return setting(_run_of(home), home.root, _place(home, given.place), mode=given.mode, node=given.node, account=whose)
+
+
+def _add_account(parser: Parser) -> None:
+    parser.add_argument("--account", metavar="NAME", help="Whose root key pair it signs with (default: the world's first account).")
 
 
 def _seal(home: Home, place: str | None) -> None:
@@ -58,6 +65,7 @@ def run_in_place(arguments: Sequence[str]) -> int:
             "atoll exec --from ap-northeast-1 -- aws s3 ls",
             "atoll exec --from london --node -- node app.mjs",
             "atoll exec --from ap-northeast-1 --mode sealed -- python job.py",
+            "atoll exec --account second -- aws s3 ls",
         ),
         rest="-- COMMAND ...",
     )
@@ -69,9 +77,10 @@ def run_in_place(arguments: Sequence[str]) -> int:
         help="How it gets in (default: proxy); sealed: in a network of its own where AWS's names lead to the place and nothing else is reachable.",
     )
     parser.add_argument("--node", action="store_true", help="Also set NODE_OPTIONS for the AWS SDK for JavaScript.")
+    _add_account(parser)
     given, command = parser.read_with_command(arguments)
     home = Home.at(os.environ, given.home)
-    environment = _setting(home, given.place, given.mode, node=given.node).onto(os.environ)
+    environment = _setting(home, given).onto(os.environ)
     environment["ATOLL_PLACE"] = given.place or ""
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
@@ -94,9 +103,10 @@ def env(arguments: Sequence[str]) -> int:
     parser.add_argument("--from", dest="place", metavar="PLACE", help="Where the shell stands (default: the world's first place).")
     parser.add_argument("--mode", choices=("proxy", "endpoint"), default="proxy", help="How clients get in (default: proxy).")
     parser.add_argument("--node", action="store_true", help="Also set NODE_OPTIONS for the AWS SDK for JavaScript.")
+    _add_account(parser)
     parser.add_argument("--json", action="store_true", help="Print JSON.")
     given = parser.read(arguments)
-    found = _setting(Home.at(os.environ, given.home), given.place, given.mode, node=given.node)
+    found = _setting(Home.at(os.environ, given.home), given)
     text = json.dumps(dict(found.values), indent=1) if given.json else found.as_shell()
     sys.stdout.write(text + "\n")
     return OK
@@ -134,9 +144,9 @@ VERBS = {"exec": run_in_place, "env": env, "status": status}
 def main(verb: str, arguments: Sequence[str]) -> int:
     try:
         return VERBS[verb](arguments)
-    except (NotRunning, NoSuchPlace, CannotSeal) as error:
+    except (NotRunning, NoSuchPlace, NoSuchAccount, CannotSeal) as error:
         say(str(error))
-        return USAGE if isinstance(error, NoSuchPlace) else UNAVAILABLE
+        return USAGE if isinstance(error, (NoSuchPlace, NoSuchAccount)) else UNAVAILABLE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return OK

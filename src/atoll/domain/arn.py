@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atoll.domain.errors import ApiError
-from atoll.domain.names import is_bucket_name
+from atoll.domain.names import ACCOUNT, is_bucket_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,12 @@ def bucket_of(arn: str) -> str:
     if arn != bucket_arn(name) or not is_bucket_name(name):
         raise ApiError("InvalidArgument", f"{arn!r} is not the ARN of a bucket.")
     return name
+
+
+def account_in(arn: str) -> str:
+    """The account that an ARN names, "" when it names none (buckets, AWS's own policies, patterns, and what is no ARN)."""
+    fields = arn.split(":", 5)
+    return fields[4] if len(fields) > 5 and ACCOUNT.fullmatch(fields[4]) else ""
 
 
 def access_point_arn(account: str, alias: str) -> str:

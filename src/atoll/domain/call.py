@@ -14,7 +14,8 @@ from atoll.domain.message import Body, Request
 class Call(msgspec.Struct):
     """What an operation is given besides its members.
 
-    `now` is wall time in seconds, `now_ms` the same in whole milliseconds. `region` answers, `account` owns the world.
+    `now` is wall time in seconds, `now_ms` the same in whole milliseconds. `region` answers, `account` is the caller's: what is made
+    belongs to it.
     `body` is the decoded payload (framing removed); its checks raise while it is read, so nothing is committed before its
     end; `payload` then holds what was computed on the way (rules/checksums.PayloadCheck: md5_hex, size, checksum).
     `allow(action, resource ARN)` raises AccessDenied; `may` tells. Both are for resources beyond those that the

@@ -17,6 +17,7 @@ BUCKET_POLICY_MAX_BYTES = 20 * KiB  # S3 quotas
 DOCUMENT_MAX_BYTES = 2 * MiB  # S3: replication configuration, the largest document; one of ours for the rest
 REPLICATION_RULES_MAX = 1000  # S3: replication configuration
 BUCKETS_MAX = 10_000  # S3 quotas: general purpose buckets per account
+ACCOUNTS_MAX = 100  # accounts per world; one of ours
 MRAPS_MAX = 100  # S3: Multi-Region Access Points per account
 MRAP_REGIONS_MAX = 20  # S3: regions per Multi-Region Access Point
 PRESIGN_MAX_S = 604_800  # SigV4: seven days

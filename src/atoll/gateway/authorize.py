@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from atoll.domain.arn import account_in
 from atoll.domain.caller import Caller, Proof
 from atoll.domain.errors import ApiError
 from atoll.domain.message import Request
@@ -24,12 +25,15 @@ PASSED_TO = "s3.amazonaws.com"  # S3 user guide, "Setting up permissions for liv
 
 
 class Guard(msgspec.Struct, frozen=True):
-    """What protects one resource: its owner's account, its policy and its public-access block; where a bucket lives."""
+    """What protects one resource: its owner's account, its policy, and the public-access blocks of itself and that account.
+    Of a bucket: where it lives. Of an access point: `owners` are the accounts that its buckets belonged to when they were
+    named."""
 
     account: str
     policy: Attached | None
     blocks: PublicAccess
     region: str = ""
+    owners: Mapping[str, str] = {}
 
 
 class Side(Protocol):
@@ -77,13 +81,18 @@ class Permit(msgspec.Struct):
     proof: Proof
     now: float
     region: str
-    account: str
     operation: str
     params: Mapping[str, Any]
     tagged: str = ""
     existing_tags: Mapping[str, str] | None = None
     boundary: str = ""
     decided: list[Verdict] = []
+    owner: str = ""  # the account of the resource that was last decided about
+
+    @property
+    def account(self) -> str:
+        """Where the call is made: the caller's account."""
+        return self.caller.account
 
     def allow(self, action: str, resource: str) -> None:
         """Raises AccessDenied."""
@@ -96,6 +105,7 @@ class Permit(msgspec.Struct):
 
     def decide(self, action: str, resource: str) -> Decision:
         guards = self._guards(resource)
+        self.owner = guards[-1].account
         side = self.authority.side(self.caller)
         decision = evaluate(
             Asked(self.caller, action, guards, _OnDemand(self, action, resource, guards[-1].account), self._canonical()),
@@ -142,8 +152,10 @@ class Permit(msgspec.Struct):
 
     def _guards(self, resource: str) -> tuple[Guarded, ...]:
         """The policies that protect a resource: of the bucket, and of the access point it is reached through. Each is
-        judged with its own ARN (mrap.md, section 8)."""
+        judged with its own ARN (mrap.md, section 8). A name for a new bucket is nobody's yet, whoever has one of that name."""
         if not resource.startswith(S3_OBJECT):
+            return (Guarded(resource, account_in(resource) or self.account),)
+        if self.operation == "CreateBucket":
             return (Guarded(resource, self.account),)
         bucket, _, key = resource.removeprefix(S3_OBJECT).partition("/")
         guard = self.authority.bucket(bucket)
@@ -155,12 +167,14 @@ class Permit(msgspec.Struct):
         point = self.authority.access_point(onward.access_point)
         if point is None:
             raise ApiError("NoSuchMultiRegionAccessPoint", "The access point was deleted meanwhile.")
+        if point.owners.get(bucket, guard.account) != guard.account:
+            raise ApiError("NoSuchBucket", "The bucket was deleted, and its name belongs to another account now.", BucketName=bucket)
         blocks = strictest(guard.blocks, point.blocks)
         arn = f"{onward.access_point}/object/{key}" if key else onward.access_point
         return (_guarded(arn, point, blocks), _guarded(resource, guard, blocks))
 
     def _refusal(self, action: str, resource: str, decision: Decision) -> ApiError:
-        if self.caller.account != self.account:
+        if not self.caller.account or self.caller.account != self.owner:
             return ApiError("AccessDenied", "Access Denied")
         how = "an explicit deny" if decision.outcome == "ExplicitlyDenied" else "no policy that allows it"
         return ApiError(

@@ -169,7 +169,7 @@ class Front:
         arn = log["access_point"] = access_point_arn(point.account, alias)
         known = self._who(request, name)
         request = settled(request, known)
-        log["caller"] = known.caller.arn
+        log["caller"], log["account"], log["owner"] = known.caller.arn, known.caller.account, point.account
         choice = self._choose(_upload_id(request.query), point, log)
         if known.presented is not None:
             signature.check_region(known.presented, choice.region, any_region=self.compat == "lenient")

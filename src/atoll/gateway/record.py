@@ -32,7 +32,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class RequestEvent(msgspec.Struct, omit_defaults=True, tag_field="event", tag="request"):
-    """What is told of every request. `decided` are the permissions asked for. `place`, `entry_request_id` and `access_point` are there when an entry took it."""
+    """What is told of every request. `decided` are the permissions asked for. `place`, `entry_request_id` and `access_point` are there when an entry took it. `account` is the caller's, `owner` the account of the resource that was asked about last."""
 
     process: str
     time: float
@@ -52,6 +52,8 @@ class RequestEvent(msgspec.Struct, omit_defaults=True, tag_field="event", tag="r
     place: str = ""
     entry_request_id: str = ""
     access_point: str = ""
+    account: str = ""
+    owner: str = ""
 
 
 class Recorder:

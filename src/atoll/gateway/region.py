@@ -71,7 +71,7 @@ async def _as_it_is(_version: int) -> None:
     """For a control state that nobody else changes."""
 
 
-def _unknown(_params: Mapping[str, Any]) -> tuple[str, str]:
+def _unknown(_account: str, _params: Mapping[str, Any]) -> tuple[str, str]:
     """Nobody that is called so."""
     return "", ""
 
@@ -81,10 +81,9 @@ class Gateway:
     """A region's Handler. `receive` takes replicas from other regions; `named_point` gives the ARN of the access point that
     a control operation names, "" when there is none. `catch_up` returns when the control state is at least of a version.
     `refresh` looks for newer control state and tells whether there was some: a refusal is then judged once more, so that what
-    was answered in another region a moment ago (a key, a policy, a bucket) holds here too. `named_identity` gives the ARN and the permissions boundary of the user or role that an IAM call names."""
+    was answered in another region a moment ago (a key, a policy, a bucket) holds here too. `named_identity` gives the ARN and the permissions boundary of the user or role of an account that an IAM call names."""
 
     region: str
-    account: str
     slices: Mapping[str, Slice]
     authenticate: Authenticate
     authority: Authority
@@ -97,7 +96,7 @@ class Gateway:
     pace: Pace
     compat: str = "lenient"
     catch_up: Callable[[int], Awaitable[None]] = _as_it_is
-    named_identity: Callable[[Mapping[str, Any]], tuple[str, str]] = _unknown
+    named_identity: Callable[[str, Mapping[str, Any]], tuple[str, str]] = _unknown
     refresh: Callable[[], bool] = nothing_newer
 
     async def __call__(self, request: Request) -> Response:
@@ -225,7 +224,6 @@ class Gateway:
             x.known.proof,
             x.now,
             self.region,
-            self.account,
             x.operation,
             params,
         )
@@ -236,7 +234,7 @@ class Gateway:
             x.known.caller,
             x.now,
             self.region,
-            self.account,
+            x.known.caller.account,
             x.request_id,
             payload.body,
             permit.allow,
@@ -260,7 +258,7 @@ class Gateway:
         source = parse_copy_source(copied) if isinstance(copied, str) else None
         identity = ""
         if x.named.service == "iam":
-            identity, permit.boundary = self.named_identity(params)
+            identity, permit.boundary = self.named_identity(permit.account, params)
         authorize(
             permit,
             x.named.service,
@@ -337,6 +335,8 @@ class Gateway:
                 onward.place if onward is not None else "",
                 onward.request_id if onward is not None else "",
                 onward.access_point if onward is not None else "",
+                x.known.caller.account,
+                x.permit.owner if x.permit is not None else "",
             ),
             x.log,
         )

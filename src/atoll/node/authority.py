@@ -12,10 +12,10 @@ from atoll.domain.shapes import Store
 from atoll.gateway.authorize import Guard, Side
 from atoll.rules.policy.model import Attached, Policy
 from atoll.rules.policy.parse import parse
-from atoll.rules.policy.public import PublicAccess
+from atoll.rules.policy.public import PublicAccess, strictest
 from atoll.services.iam.plane import Identities
 from atoll.services.s3.records import BUCKETS, BucketRecord
-from atoll.services.s3control.plane import AccessPoints
+from atoll.services.s3control.plane import AccessPoints, account_block
 from atoll.state import State
 
 EXISTING_TAG = "s3:existingobjecttag/"
@@ -31,7 +31,7 @@ class RecordAuthority:
     identities: Identities
     points: AccessPoints
     store: Store
-    _guards: dict[str, tuple[BucketRecord, Guard]] = field(default_factory=dict)
+    _guards: dict[str, tuple[BucketRecord, PublicAccess, Guard]] = field(default_factory=dict)
     _asks: dict[tuple[str, str, str, str], bool] = field(default_factory=dict)
     _asks_of: int = -1  # the state version that _asks was derived from
 
@@ -42,18 +42,23 @@ class RecordAuthority:
         record = self.state.get(BUCKETS, name)
         if record is None:
             return None
+        block = account_block(self.state, record.account)
         kept = self._guards.get(name)
-        if kept is not None and kept[0] is record:
-            return kept[1]
+        if kept is not None and kept[0] is record and kept[1] is block:
+            return kept[2]
         if len(self._guards) >= BUCKETS_MAX:
             self._guards.clear()
-        guard = _guard(record)
-        self._guards[name] = (record, guard)
+        guard = _guard(record, block)
+        self._guards[name] = (record, block, guard)
         return guard
 
     def access_point(self, arn: str) -> Guard | None:
         found = self.points.guard(arn)
-        return Guard(*found) if found is not None else None
+        if found is None:
+            return None
+        point, policy = found
+        blocks = strictest(point.block, account_block(self.state, point.account))
+        return Guard(point.account, policy, blocks, owners={bucket: point.owners[at] for at, bucket in point.members.items()})
 
     def asks_for_tags(self, caller: Caller, bucket: str, access_point: str) -> bool:
         """Could any policy that counts here ask for s3:ExistingObjectTag? Only then are tags read (policy.md, section 6)."""
@@ -83,7 +88,7 @@ class RecordAuthority:
         return None if facts is None else facts.tags
 
 
-def _guard(record: BucketRecord) -> Guard:
+def _guard(record: BucketRecord, of_account: PublicAccess) -> Guard:
     policy = Attached(parse(record.policy, kind="resource"), f"bucket policy of {record.name}") if record.policy else None
     block = record.public_access_block
     blocks = NO_BLOCK
@@ -91,4 +96,4 @@ def _guard(record: BucketRecord) -> Guard:
         blocks = PublicAccess(
             block.block_public_acls, block.ignore_public_acls, block.block_public_policy, block.restrict_public_buckets
         )
-    return Guard(record.account, policy, blocks, record.region)
+    return Guard(record.account, policy, strictest(blocks, of_account), record.region)

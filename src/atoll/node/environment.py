@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+from atoll.node.accounts import Account
+
 Mode = Literal["proxy", "endpoint", "sealed"]
 MODES: tuple[Mode, ...] = ("proxy", "endpoint", "sealed")
 
@@ -70,15 +72,24 @@ def preload() -> Path:
     return Path(str(resources.files("atoll.node").joinpath("preload.cjs")))
 
 
-def setting(run: Mapping[str, Any], home: Path, place: Mapping[str, Any], *, mode: Mode = "proxy", node: bool = False) -> Setting:
-    """What a client in `place` runs with. `node` adds the preload for the AWS SDK for JavaScript."""
+def setting(
+    run: Mapping[str, Any],
+    home: Path,
+    place: Mapping[str, Any],
+    *,
+    mode: Mode = "proxy",
+    node: bool = False,
+    account: Account | None = None,
+) -> Setting:
+    """What a client in `place` runs with. `node` adds the preload for the AWS SDK for JavaScript. `account`: whose root key
+    pair it signs with (None: the first account's)."""
     url, ca = f"http://127.0.0.1:{place['port']}", str(home / "ca.pem")
     region = place["region"]  # of a city: its nearest
     values = {
         "AWS_REGION": region,
         "AWS_DEFAULT_REGION": region,
-        "AWS_ACCESS_KEY_ID": run["access_key_id"],
-        "AWS_SECRET_ACCESS_KEY": run["secret_access_key"],
+        "AWS_ACCESS_KEY_ID": account.access_key if account else run["access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": account.secret if account else run["secret_access_key"],
         "AWS_CONFIG_FILE": str(home / "aws" / "config"),
         "AWS_SHARED_CREDENTIALS_FILE": str(home / "aws" / "credentials"),
         "AWS_EC2_METADATA_DISABLED": "true",

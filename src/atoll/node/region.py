@@ -28,6 +28,7 @@ from atoll.gateway.slices import Slice, bind
 from atoll.node.authority import RecordAuthority
 from atoll.node.config import World
 from atoll.node.home import Home
+from atoll.rules.owners import ENFORCED
 from atoll.rules.policy import validate
 from atoll.rules.policy.context import request_context
 from atoll.rules.policy.model import Context
@@ -46,8 +47,8 @@ from atoll.services.s3.replica import ReplicaHere, receive
 from atoll.services.s3.replication import Replication, ReplicationHere
 from atoll.services.s3control.control import OPERATIONS as S3CONTROL
 from atoll.services.s3control.here import Here as ControlHere
-from atoll.services.s3control.plane import AccessPoints
-from atoll.services.s3control.records import POINTS
+from atoll.services.s3control.plane import AccessPoints, account_block
+from atoll.services.s3control.records import POINTS, point_key
 from atoll.services.s3control.work import Reconciler
 from atoll.services.sts.control import OPERATIONS as STS
 from atoll.services.sts.here import Here as StsHere
@@ -67,7 +68,6 @@ class Shared:
 
     world: World
     name: str
-    account: str
     state: State
     engine: Store  # writes that nobody waits for: replication's own
     store: Store  # the same engine, its writes announced
@@ -104,8 +104,8 @@ def _slices(shared: Shared, authority: RecordAuthority) -> Mapping[str, Slice]:
         clock=shared.clock,
         region=shared.name,
         regions=world.regions,
-        account=shared.account,
         attached=shared.points.attached,
+        account_block=partial(account_block, state),
         dice=dice,
         compat=world.compat,
         known=shared.identities.exists,
@@ -123,7 +123,6 @@ def _slices(shared: Shared, authority: RecordAuthority) -> Mapping[str, Slice]:
     control = ControlHere(
         state=state,
         regions=world.regions,
-        account=shared.account,
         buckets=partial(_bucket, state),
         dice=dice,
         compat=world.compat,
@@ -150,7 +149,7 @@ def _call_context(shared: Shared, call: Call) -> Context:
         proof=onward.proof if onward and onward.caller else _NO_PROOF,
         now=call.now,
         region=shared.name,
-        resource_account=shared.account,
+        resource_account=call.account,
         params={},
         operation=call.operation,
     )
@@ -159,10 +158,9 @@ def _call_context(shared: Shared, call: Call) -> Context:
 def gateway(shared: Shared, ids: RequestIds) -> Gateway:
     """The Handler that answers this region's API requests."""
     authority = authority_of(shared)
-    replica = ReplicaHere(shared.engine, partial(_versioning, shared))
+    replica = ReplicaHere(shared.engine, partial(_versioning, shared), owner=partial(_replica_owner, shared))
     return Gateway(
         region=shared.name,
-        account=shared.account,
         slices=_slices(shared, authority),
         authenticate=Authenticate(shared.identities, KeyCache(), shared.world.compat),
         authority=authority,
@@ -199,16 +197,23 @@ async def _catch_up(state: State, version: int) -> None:
 
 
 def _named_point(shared: Shared, params: Mapping[str, Any]) -> str:
-    """An s3control call names its access point by name (in a member or in Details) or by ARN."""
+    """An s3control call names its access point by its account and name (in a member or in Details), or by ARN."""
     details = params.get("Details")
     name = params.get("Mrap") or params.get("Name") or (details.get("Name") if isinstance(details, Mapping) else "")
-    found = shared.points.by_arn(str(name)) or next((row for _, row in shared.state.items(POINTS) if row.name == name), None)
+    found = shared.points.by_arn(str(name)) or shared.state.get(POINTS, point_key(str(params.get("AccountId")), str(name)))
     return found.arn if found is not None else ""
 
 
 def _versioning(shared: Shared, bucket: str) -> str | None:
     record = shared.state.get(BUCKETS, bucket)
     return None if record is None or record.region != shared.name else record.versioning
+
+
+def _replica_owner(shared: Shared, bucket: str, override: bool) -> str:
+    """Whose a replica will be here; "" leaves it to the owner of its source. Source: S3 user guide, "Changing the replica
+    owner", and "Controlling ownership of objects": where lists are off, everything is the bucket owner's."""
+    record = shared.state.get(BUCKETS, bucket)
+    return record.account if record is not None and (override or record.ownership == ENFORCED) else ""
 
 
 def authority_of(shared: Shared) -> RecordAuthority:
@@ -271,7 +276,7 @@ def replication(shared: Shared) -> Replication:
 
 def _may(shared: Shared, authority: RecordAuthority, caller: Caller, action: str, arn: str) -> bool:
     permit = Permit(
-        authority, _NO_REQUEST, caller, _NO_PROOF, shared.clock.now(), shared.name, shared.account, "Replication", {}
+        authority, _NO_REQUEST, caller, _NO_PROOF, shared.clock.now(), shared.name, "Replication", {}
     )
     return permit.may(action, arn)
 

@@ -65,7 +65,6 @@ class Plan:
 
     home: Home
     world: World
-    account: str
     host: str
     entry_ports: dict[str, int]
     regions: dict[str, entry.Address]
@@ -168,7 +167,7 @@ class Process:
 
     def shared(self, engine: Store, store: Store, nudge: Nudge) -> region.Shared:
         return region.Shared(
-            self.plan.world, self.name, self.plan.account, self.state, engine, store, self.clock, Identities(self.state, os.urandom),
+            self.plan.world, self.name, self.state, engine, store, self.clock, Identities(self.state, os.urandom),
             AccessPoints(self.state), nudge, self.record, self.metrics, RuleBook(), lambda other: self.clients[other].peer,
         )  # fmt: skip
 

@@ -183,7 +183,7 @@ async def serving(the_plan: Plan) -> AsyncIterator[Parts]:
         root = await _root(parts, state)
         _leave_word_for_clients(the_plan, root)
         parts.loops += [state.follow, partial(_flush, parts.record)]
-        opening = [partial(_open_region, parts, stack, state, root.account)] if the_plan.is_region else []
+        opening = [partial(_open_region, parts, stack, state)] if the_plan.is_region else []
         servers = [await open_one() for open_one in (*opening, partial(_open_gate, parts, stack, state))]
         group = await stack.enter_async_context(asyncio.TaskGroup())
         tasks = [group.create_task(loop()) for loop in parts.loops]
@@ -250,6 +250,7 @@ def _leave_word_for_clients(the_plan: Plan, root: RootRecord) -> None:
     home.write_run({
         "home": str(home.root), "account": root.account, "access_key_id": root.access_key, "secret_access_key": root.secret,
         "profile": the_plan.world.profile, "compat": the_plan.world.compat, "ca": str(home.ca), "regions": {},
+        "state": "" if the_plan.holds_state else the_plan.world.state,
         "places": [{"name": place.name, "kind": place.kind, "port": address.port if address else 0, "region": nearest}],
     })  # fmt: skip
 
@@ -286,14 +287,14 @@ def _health(parts: Parts, state: State) -> Callable[[], dict[str, Any]]:
 
 
 async def _open_region(
-    parts: Parts, stack: AsyncExitStack, state: State, account: str
+    parts: Parts, stack: AsyncExitStack, state: State
 ) -> tuple[Http1Server, Callable[[], None]]:
     """The store, its gateway and its loops; the gateway answers this process's own gate, and other nodes over mutual TLS."""
     the_plan, clock, nudge = parts.plan, parts.clock, Nudge()
     name = the_plan.place.name
     store = await stack.enter_async_context(region.opened_store(the_plan.home, name, clock))
     shared = region.Shared(
-        the_plan.world, name, account, state, store, Announced(store, nudge.ring), clock, Identities(state, os.urandom),
+        the_plan.world, name, state, store, Announced(store, nudge.ring), clock, Identities(state, os.urandom),
         AccessPoints(state), nudge, parts.record, parts.metrics, RuleBook(), parts.peers.__getitem__,
     )  # fmt: skip
     answering = Observed(region.gateway(shared, parts.ids), parts.metrics, _health(parts, state))

@@ -113,7 +113,7 @@ def plan(home: Home, world: World, root: Root, *, port: int | None, host: str = 
         for index, name in zip(range(0, len(numbers), each), world.regions, strict=True)
     }
     names = [place.name for place in world.places]
-    return Plan(home, world, root.account, host, dict(zip(names, entry_ports, strict=True)), addresses)
+    return Plan(home, world, host, dict(zip(names, entry_ports, strict=True)), addresses)
 
 
 def _row(the_plan: Plan, place: Place) -> dict[str, Any]:

@@ -30,6 +30,14 @@ def owner(account: str) -> dict[str, str]:
     return {"ID": canonical_id(account)}
 
 
+def of_object(owner: str, bucket_owner: str, ownership: str) -> str:
+    """The account that an object belongs to: where lists are off, everything is the bucket owner's.
+
+    Source: S3 user guide, "Controlling ownership of objects and disabling ACLs for your bucket".
+    """
+    return bucket_owner if ownership == ENFORCED or not owner else owner
+
+
 def full_control(account: str) -> list[dict[str, Any]]:
     """The one grant of a resource whose lists are off."""
     return [{"Grantee": {"ID": canonical_id(account), "Type": "CanonicalUser"}, "Permission": "FULL_CONTROL"}]

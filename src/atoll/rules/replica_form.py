@@ -26,6 +26,7 @@ from atoll.rules.checksums import digest
 FACTS = "x-atoll-facts"  # base64url of the facts in JSON
 FACTS_BYTES = "x-atoll-facts-bytes"  # or how many bytes of the body, from its start, are the facts in JSON
 ONLY = "x-atoll-only"  # no bytes come along: "facts" is a change of tags, "question" asks whether the version is there
+OWNER = "x-atoll-owner"  # "destination": the copy is to belong to the owner of the bucket that it comes to
 BATCH = "x-atoll-batch"  # "1": queued afterwards, so its late arrival says nothing about concurrent writes
 CODE = "x-atoll-code"  # on an answer: the receiver itself refused, with this error code
 OUTCOME = "x-atoll-copy"  # on an answer: stored, amended or known

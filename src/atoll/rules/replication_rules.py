@@ -54,7 +54,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `markers`: delete markers made by users go too. `account` is the owner that the rule expects, or ""."""
+    """One rule. `markers`: delete markers made by users go too. `account` is the owner that the rule expects, or "".
+    `owner_override`: the copies become the destination bucket's owner's."""
 
     id: str
     destination: str
@@ -66,6 +67,7 @@ class Rule:
     time_control: bool = False
     metrics: bool = False
     account: str = ""
+    owner_override: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,8 @@ def _check_destination(rule: Rule, source: Side, there: Side | None) -> None:
         raise ApiError("InvalidRequest", f"Versioning must be Enabled on the destination bucket {rule.destination}.")
     if rule.account and rule.account != there.owner:
         raise ApiError("InvalidArgument", f"The destination bucket does not belong to account {rule.account}.")
-    if there.owner != source.owner:
-        raise not_implemented("replication to a bucket of another account (Destination.Account)")
+    if rule.owner_override and there.owner == source.owner:
+        raise ApiError("InvalidRequest", "AccessControlTranslation is for a destination bucket of another account.")
 
 
 def _rule(rule: Members, generated: str) -> Rule:
@@ -152,6 +154,7 @@ def _rule(rule: Members, generated: str) -> Rule:
         time_control=_on_at(to, "ReplicationTime"),
         metrics=_on_at(to, "Metrics"),
         account=_account(to),
+        owner_override=_owner_override(to),
     )
 
 
@@ -254,6 +257,18 @@ def _account(to: Members) -> str:
     return account
 
 
+def _owner_override(to: Members) -> bool:
+    """Source: S3 API: AccessControlTranslation, whose one value is Destination."""
+    translation = to.get("AccessControlTranslation")
+    if translation is None:
+        return False
+    if translation.get("Owner") != "Destination":
+        raise _malformed("AccessControlTranslation has the Owner Destination.")
+    if to.get("Account") is None:
+        raise ApiError("InvalidRequest", "AccessControlTranslation needs Account.")
+    return True
+
+
 def _refuse_unsupported(rule: Members) -> None:
     """What Atoll does not do is named, never ignored."""
     if _on_at(rule, "ExistingObjectReplication"):
@@ -263,10 +278,6 @@ def _refuse_unsupported(rule: Members) -> None:
     to: Members = rule.get("Destination") or {}
     if to.get("EncryptionConfiguration") is not None:
         raise not_implemented("Destination.EncryptionConfiguration")
-    if to.get("AccessControlTranslation") is not None:
-        if to.get("Account") is None:
-            raise ApiError("InvalidRequest", "AccessControlTranslation needs Account.")
-        raise not_implemented("Destination.AccessControlTranslation")
     if (to.get("StorageClass") or "STANDARD") != "STANDARD":
         raise not_implemented(f"replication into storage class {to['StorageClass']}")
 

@@ -28,7 +28,8 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     """Temporary credentials and whose they are. `name`: of the role or the user ("" for root); `session`: RoleSessionName.
 
     `user_id` is the unique id of role, user or account: a namesake that is made later is somebody else. Times in seconds
-    since 1970. `session_policy` is JSON text or ""; `tags` are the session's own, without those of the role.
+    since 1970. `session_policy` is JSON text or ""; `tags` are the session's own, without those of the role. `account` ""
+    is the world's first one: tokens from before there were others say nothing.
     """
 
     access_key: str
@@ -41,6 +42,7 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     session: str = ""
     session_policy: str = ""
     tags: dict[str, str] = {}
+    account: str = ""
 
 
 def unique_id(prefix: str, random: bytes) -> str:

@@ -116,7 +116,7 @@ async def memory_region(
     state = State.memory()
     try:
         root = await create_world(state, dice=os.urandom, now=clock.now())
-        shared = _shared(world, name, root.account, state, store or MemoryStore(name, lambda: int(clock.now() * 1000)), clock)
+        shared = _shared(world, name, state, store or MemoryStore(name, lambda: int(clock.now() * 1000)), clock)
         handler = region.gateway(shared, RequestIds())
         yield MemoryRegion(
             name, handler, shared.store, state, clock, root.account, Credentials(root.access_key, root.secret)
@@ -126,13 +126,12 @@ async def memory_region(
 
 
 def _shared(
-    world: config.World, name: str, account: str, state: State, store: Store, clock: Clock
+    world: config.World, name: str, state: State, store: Store, clock: Clock
 ) -> region.Shared:
     nudge = Nudge()
     return region.Shared(
         world=world,
         name=name,
-        account=account,
         state=state,
         engine=store,
         store=Announced(store, nudge.ring),

@@ -246,3 +246,36 @@ def test_a_request_without_facts_is_refused():
             await receive(destination(), call, "here", "k")
 
     asyncio.run(scene())
+
+
+OVERRIDE = {form.OWNER: "destination"}
+
+
+def theirs(ownership="BucketOwnerEnforced"):
+    """A destination of another account."""
+    enforced = ownership == "BucketOwnerEnforced"
+    return replace(destination(), owner=lambda _bucket, override: "999900001111" if override or enforced else "")
+
+
+@pytest.mark.parametrize(
+    ("ownership", "headers", "owner"),
+    [("BucketOwnerEnforced", {}, "999900001111"), ("", {}, "111122223333"), ("", OVERRIDE, "999900001111"), ("BucketOwnerEnforced", OVERRIDE, "999900001111")],
+)
+def test_a_copy_stays_its_sources_owners_where_lists_are_on_and_nothing_overrides_it(ownership, headers, owner):
+    async def scene():
+        here = theirs(ownership)
+        await arrive(here, replace(BORN, owner="111122223333"), headers=headers)
+        assert (await here.store.head(KEY, "v1")).owner == owner
+
+    asyncio.run(scene())
+
+
+def test_overriding_the_owner_is_a_permission_of_its_own():
+    async def scene():
+        here = theirs("")
+        assert await refused(here, headers=OVERRIDE, denied=("s3:ObjectOwnerOverrideToBucketOwner",)) == "AccessDenied"
+        assert await here.store.head(KEY, "v1") is None
+        await arrive(here, MARKER, headers=OVERRIDE, denied=("s3:ObjectOwnerOverrideToBucketOwner",))
+        assert (await here.store.head(KEY, "m1")).owner == "999900001111"
+
+    asyncio.run(scene())

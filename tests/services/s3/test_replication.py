@@ -882,3 +882,17 @@ def test_the_feed_of_a_bucket_whose_configuration_is_news_is_kept():
             assert await world["virginia"].status("k") == "COMPLETED"
 
     asyncio.run(scene())
+
+
+def test_only_a_rule_that_overrides_the_owner_asks_for_it():
+    async def scene():
+        world = World("virginia", "tokyo", "oregon")
+        given = {"Bucket": "arn:aws:s3:::b-oregon", "Account": "999900001111", "AccessControlTranslation": {"Owner": "Destination"}}
+        rules = [rule("b-tokyo"), rule("-", 1, Destination=given)]
+        world["virginia"].configured["b-virginia"] = {**configuration("b-tokyo"), "Rules": rules}
+        async with world.started():
+            await world["virginia"].put("k")
+            await world.pass_time(0.2)
+            assert [world[name].requests[0].headers.get("x-atoll-owner") for name in ("tokyo", "oregon")] == [None, "destination"]
+
+    asyncio.run(scene())

@@ -79,7 +79,6 @@ class World:
         self.here = Here(
             state=self.state,
             regions=REGIONS,
-            account=ACCOUNT,
             buckets=lambda name: self.buckets.get(name),
             dice=Dice(),
             compat=compat,

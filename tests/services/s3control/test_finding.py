@@ -3,6 +3,8 @@ import asyncio
 import pytest
 
 from atoll.domain.arn import access_point_arn
+from atoll.domain.errors import ApiError
+from atoll.services.s3control.control import OPERATIONS
 from services.s3control.points_world import ACCOUNT, OTHER
 
 READS = [
@@ -63,3 +65,17 @@ def test_the_alias_of_a_point_under_another_account_is_not_found(world):
         return await world.refusal("GetMultiRegionAccessPointRoutes", Mrap=access_point_arn(OTHER, point.alias))
 
     assert asyncio.run(conversation()).code == "NoSuchMultiRegionAccessPoint"
+
+
+@pytest.mark.parametrize(("account", "code"), [(OTHER, "InvalidRequest"), (ACCOUNT, None)])
+def test_a_host_that_names_an_account_names_the_one_that_is_meant(world, account, code):
+    call = world.call("ListMultiRegionAccessPoints")
+    call.request.headers["host"] = f"{account}.s3-control.us-west-2.amazonaws.com:443"
+
+    async def ask():
+        try:
+            await OPERATIONS["ListMultiRegionAccessPoints"](world.here, call, AccountId=ACCOUNT)
+        except ApiError as refused:
+            return refused.code
+
+    assert asyncio.run(ask()) == code

@@ -10,7 +10,7 @@ from services.s3control.points_world import ACCOUNT, OTHER
 
 def test_members_are_found_by_their_buckets(world):
     world.buckets["theirs"] = ("ap-northeast-1", OTHER)
-    found = members_of(world.here, [{"Bucket": "demo-us-east-1"}, {"Bucket": "theirs", "BucketAccountId": OTHER}])
+    found = members_of(world.here, ACCOUNT, [{"Bucket": "demo-us-east-1"}, {"Bucket": "theirs", "BucketAccountId": OTHER}])
     assert found.buckets == {"us-east-1": "demo-us-east-1", "ap-northeast-1": "theirs"}
     assert found.owners == {"us-east-1": ACCOUNT, "ap-northeast-1": OTHER}
 
@@ -28,7 +28,7 @@ def test_members_are_found_by_their_buckets(world):
 def test_what_is_wrong_with_a_bucket_is_told_through_the_token(world, regions, code):
     world.buckets["second"] = ("us-east-1", ACCOUNT)
     world.buckets["moon"] = ("moon-east-1", ACCOUNT)
-    found = members_of(world.here, regions)
+    found = members_of(world.here, ACCOUNT, regions)
     assert isinstance(found, Failed)
     assert found.code == code
 
@@ -46,7 +46,7 @@ def test_what_is_wrong_with_a_bucket_is_told_through_the_token(world, regions, c
 def test_strict_points_live_in_the_seventeen_regions_lenient_ones_in_those_of_the_world(make, compat, region, fit):
     world = make(compat=compat)
     world.buckets["far"] = (region, ACCOUNT)
-    assert isinstance(members_of(world.here, [{"Bucket": "far"}]), Failed) is not fit
+    assert isinstance(members_of(world.here, ACCOUNT, [{"Bucket": "far"}]), Failed) is not fit
 
 
 @pytest.mark.parametrize("regions", [[], [{}], [{"Bucket": ""}]])

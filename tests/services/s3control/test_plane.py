@@ -4,6 +4,8 @@ import json
 import pytest
 
 from atoll.rules.policy.public import PublicAccess
+from atoll.services.s3control.plane import account_block
+from atoll.services.s3control.records import ACCOUNT_BLOCKS, AccountBlockRecord
 from services.s3control.points_world import ACCOUNT, OTHER, REGIONS
 
 
@@ -50,28 +52,28 @@ def test_a_point_of_that_alias_under_another_account_is_not_ours(world):
 
 def test_a_bucket_is_attached_from_create_until_the_point_is_gone(world):
     async def conversation():
-        told = [world.points.attached("demo-us-east-1")]
+        told = [world.points.attached("demo-us-east-1", ACCOUNT)]
         await world.create(regions=("us-east-1",))
-        told.append(world.points.attached("demo-us-east-1"))
+        told.append(world.points.attached("demo-us-east-1", ACCOUNT))
         world.clock.advance(1)
         await world.settle()
         await world.delete()
-        told.append(world.points.attached("demo-us-east-1"))
+        told.append(world.points.attached("demo-us-east-1", ACCOUNT))
         world.clock.advance(1)
         await world.settle()
-        return [*told, world.points.attached("demo-us-east-1")]
+        return [*told, world.points.attached("demo-us-east-1", ACCOUNT)]
 
     assert asyncio.run(conversation()) == [False, True, True, False]
-    assert not world.points.attached("demo-eu-central-1")
+    assert not world.points.attached("demo-eu-central-1", ACCOUNT)
 
 
 def test_the_guard_is_the_owner_the_established_policy_and_the_block(world):
     point = asyncio.run(with_policy(world, PublicAccessBlock={"RestrictPublicBuckets": True}))
-    account, policy, blocks = world.points.guard(point.arn)
-    assert account == ACCOUNT
+    guarded, policy = world.points.guard(point.arn)
+    assert guarded.account == ACCOUNT
     assert policy.source == "access point policy of demo"
     assert policy.policy.statements[0].principal.accounts == {OTHER}
-    assert blocks == PublicAccess(restrict_public_buckets=True)
+    assert guarded.block == PublicAccess(restrict_public_buckets=True)
 
 
 def test_the_guard_is_the_same_object_until_the_record_changes(world):
@@ -105,4 +107,18 @@ def test_a_guard_that_was_kept_goes_with_its_point(world):
         await world.made()
         return [*told, world.points.guard(point.arn) is not None, world.points.guard(world.point().arn)]
 
-    assert asyncio.run(conversation()) == [True, False, False, (ACCOUNT, None, PublicAccess(True, True, True, True))]
+    assert asyncio.run(conversation()) == [True, False, False, (world.point(), None)]
+
+
+def test_a_bucket_is_held_by_access_points_of_its_own_account_alone(world):
+    """S3 user guide: a bucket of another account may be deleted under an access point."""
+    asyncio.run(world.made())
+    assert [world.points.attached("demo-us-east-1", account) for account in (ACCOUNT, OTHER)] == [True, False]
+
+
+def test_an_account_without_a_public_access_block_blocks_nothing(world):
+    assert account_block(world.state, ACCOUNT) == PublicAccess()
+    record = AccountBlockRecord(PublicAccess(block_public_policy=True))
+    asyncio.run(world.state.change(lambda change: change.put(ACCOUNT_BLOCKS, ACCOUNT, record)))
+    assert account_block(world.state, ACCOUNT) is account_block(world.state, ACCOUNT)
+    assert (account_block(world.state, ACCOUNT), account_block(world.state, OTHER)) == (record.block, PublicAccess())

@@ -7,9 +7,22 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from atoll.domain.arn import account_in
 from atoll.domain.errors import ApiError
 from atoll.services.iam.managed import MANAGED
-from atoll.services.iam.records import ACCESS_KEYS, POLICIES, ROLES, USERS, AccessKeyRecord, Holder, PolicyRecord, RoleRecord
+from atoll.services.iam.records import (
+    ACCESS_KEYS,
+    ONLY,
+    POLICIES,
+    ROLES,
+    USERS,
+    WORLD,
+    AccessKeyRecord,
+    Holder,
+    PolicyRecord,
+    RoleRecord,
+    RootRecord,
+)
 from atoll.state import Table
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -24,9 +37,37 @@ class Reader(Protocol):
     def items(self, table: Table[R], prefix: str = "") -> Iterable[tuple[str, R]]: ...
 
 
-def holder(reader: Reader, table: Table[H], name: str) -> H:
-    """The user or role of that name. Raises NoSuchEntity."""
-    record = reader.get(table, name.lower())
+def stored(reader: Reader, account: str) -> str:
+    """How records name an account: the first one is "", because its records are older than the others."""
+    first = reader.get(WORLD, ONLY)
+    return "" if first is None or first.account == account else account
+
+
+def root_of(reader: Reader, account: str) -> RootRecord | None:
+    """The account's own record."""
+    return reader.get(WORLD, stored(reader, account) or ONLY)
+
+
+def key_of(reader: Reader, account: str, name: str) -> str:
+    """The key of a user, role or policy."""
+    return key_in(stored(reader, account), name)
+
+
+def key_in(stored_account: str, name: str) -> str:
+    return f"{stored_account}/{name.lower()}" if stored_account else name.lower()
+
+
+def of_account(reader: Reader, table: Table[R], account: str) -> list[tuple[str, R]]:
+    """An account's users, roles or policies in order of their names, which are in lower case here."""
+    owner = stored(reader, account)
+    if not owner:
+        return [(key, record) for key, record in reader.items(table) if "/" not in key]
+    return [(key.partition("/")[2], record) for key, record in reader.items(table, f"{owner}/")]
+
+
+def holder(reader: Reader, table: Table[H], account: str, name: str) -> H:
+    """The user or role of that name in its account. Raises NoSuchEntity."""
+    record = reader.get(table, key_of(reader, account, name))
     if record is None or record.name != name:
         raise no_such(f"{noun(table)} with name {name}")
     return record
@@ -37,25 +78,28 @@ def noun(table: Table[H]) -> str:
 
 
 def managed_policy(reader: Reader, arn: str) -> PolicyRecord | None:
-    """One of this world's, or one of AWS's."""
-    record = reader.get(POLICIES, arn.rpartition("/")[2].lower())
+    """One of the account that the ARN names, or one of AWS's."""
+    record = reader.get(POLICIES, key_of(reader, account_in(arn), arn.rpartition("/")[2]))
     return record if record is not None and record.arn == arn else MANAGED.get(arn)
 
 
-def must_policy(reader: Reader, arn: str) -> PolicyRecord:
-    """Raises NoSuchEntity."""
-    found = managed_policy(reader, arn)
+def must_policy(reader: Reader, account: str, arn: str) -> PolicyRecord:
+    """A policy that identities of this account may have. Raises NoSuchEntity, for other accounts' policies too."""
+    found = managed_policy(reader, arn) if account_in(arn) == account or arn in MANAGED else None
     if found is None:
         raise no_such(f"policy {arn}")
     return found
 
 
-def holders(reader: Reader) -> list[Holder]:
-    return [*(user for _, user in reader.items(USERS)), *(role for _, role in reader.items(ROLES))]
+def holders(reader: Reader, account: str) -> list[Holder]:
+    """An account's users and roles."""
+    users, roles = of_account(reader, USERS, account), of_account(reader, ROLES, account)
+    return [*(user for _, user in users), *(role for _, role in roles)]
 
 
-def keys_of(reader: Reader, user: str) -> list[AccessKeyRecord]:
-    return [key for _, key in reader.items(ACCESS_KEYS) if key.user == user]
+def keys_of(reader: Reader, account: str, user: str) -> list[AccessKeyRecord]:
+    owner = stored(reader, account)
+    return [key for _, key in reader.items(ACCESS_KEYS) if key.user == user and key.account == owner]
 
 
 def no_such(what: str) -> ApiError:
@@ -63,7 +107,9 @@ def no_such(what: str) -> ApiError:
 
 
 def has_id(reader: Reader, unique_id: str) -> bool:
-    return any(record.id == unique_id for record in holders(reader))
+    """Has a user or role of any account this unique id?"""
+    every = (*(user for _, user in reader.items(USERS)), *(role for _, role in reader.items(ROLES)))
+    return any(record.id == unique_id for record in every)
 
 
 def arn_of(account: str, record: Holder) -> str:

@@ -8,7 +8,7 @@ from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.services.iam import answers, checks, making
 from atoll.services.iam.answers import VERSION
-from atoll.services.iam.finding import holders, must_policy, no_such
+from atoll.services.iam.finding import holders, key_of, must_policy, no_such, of_account
 from atoll.services.iam.here import Here
 from atoll.services.iam.managed import MANAGED
 from atoll.services.iam.quotas import MANAGED_MAX_CHARS, POLICIES_MAX
@@ -38,22 +38,22 @@ async def CreatePolicy(
     )
 
     def add(change: Change) -> None:
-        if change.get(POLICIES, PolicyName.lower()):
+        if change.get(POLICIES, key_of(change, call.account, PolicyName)):
             raise ApiError("EntityAlreadyExists", f"A policy called {PolicyName} already exists. Duplicate names are not allowed.")
-        checks.within(len(change.items(POLICIES)) + 1, POLICIES_MAX, "customer managed policies")
-        change.put(POLICIES, PolicyName.lower(), record)
+        checks.within(len(of_account(change, POLICIES, call.account)) + 1, POLICIES_MAX, "customer managed policies")
+        change.put(POLICIES, key_of(change, call.account, PolicyName), record)
 
     await here.state.change(add)
     return Answer({"Policy": answers.policy(record, ()) | _extras(record)})
 
 
 async def GetPolicy(here: Here, call: Call, *, PolicyArn: str) -> Answer:
-    record = must_policy(here.state, PolicyArn)
-    return Answer({"Policy": answers.policy(record, holders(here.state)) | _extras(record)})
+    record = must_policy(here.state, call.account, PolicyArn)
+    return Answer({"Policy": answers.policy(record, holders(here.state, call.account)) | _extras(record)})
 
 
 async def GetPolicyVersion(here: Here, call: Call, *, PolicyArn: str, VersionId: str) -> Answer:
-    record = must_policy(here.state, PolicyArn)
+    record = must_policy(here.state, call.account, PolicyArn)
     if VersionId != VERSION:
         raise no_such(f"version {VersionId} of the policy {PolicyArn}")
     version = {
@@ -75,10 +75,10 @@ async def ListPolicies(
     Marker: str | None = None,
     MaxItems: int | None = None,
 ) -> Answer:
-    everyone = holders(here.state)
+    everyone = holders(here.state, call.account)
     found = [
         (record.arn, answers.policy(record, everyone))
-        for record in _in_scope(here, Scope)
+        for record in _in_scope(here, call, Scope)
         if record.path.startswith(PathPrefix)
         and (not OnlyAttached or any(record.arn in holder.attached for holder in everyone))
     ]
@@ -87,21 +87,21 @@ async def ListPolicies(
 
 async def DeletePolicy(here: Here, call: Call, *, PolicyArn: str) -> Answer:
     def remove(change: Change) -> None:
-        record = must_policy(change, PolicyArn)
+        record = must_policy(change, call.account, PolicyArn)
         if record.arn in MANAGED:
             raise ApiError("AccessDenied", f"Policies of AWS cannot be deleted: {PolicyArn}")
-        if any(record.arn in (*holder.attached, holder.boundary) for holder in holders(change)):
+        if any(record.arn in (*holder.attached, holder.boundary) for holder in holders(change, call.account)):
             raise ApiError("DeleteConflict", "Cannot delete a policy attached to entities.")
-        change.delete(POLICIES, record.name.lower())
+        change.delete(POLICIES, key_of(change, call.account, record.name))
 
     await here.state.change(remove)
     return Answer()
 
 
-def _in_scope(here: Here, scope: str) -> list[PolicyRecord]:
+def _in_scope(here: Here, call: Call, scope: str) -> list[PolicyRecord]:
     if scope not in {"All", "AWS", "Local"}:
         raise checks.invalid("scope", scope, "be one of All, AWS, Local")
-    local = [record for _, record in here.state.items(POLICIES)] if scope != "AWS" else []
+    local = [record for _, record in of_account(here.state, POLICIES, call.account)] if scope != "AWS" else []
     return local + (list(MANAGED.values()) if scope != "Local" else [])
 
 

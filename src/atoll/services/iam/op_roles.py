@@ -9,7 +9,7 @@ from msgspec import structs
 from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.services.iam import answers, checks, making
-from atoll.services.iam.finding import holder, must_policy
+from atoll.services.iam.finding import holder, key_of, must_policy, of_account
 from atoll.services.iam.here import Here
 from atoll.services.iam.op_users import must_be_bare
 from atoll.services.iam.quotas import ROLES_MAX, TRUST_MAX_CHARS
@@ -44,33 +44,33 @@ async def CreateRole(
     )
 
     def add(change: Change) -> None:
-        if change.get(ROLES, RoleName.lower()):
+        if change.get(ROLES, key_of(change, call.account, RoleName)):
             raise ApiError("EntityAlreadyExists", f"Role with name {RoleName} already exists.")
-        checks.within(len(change.items(ROLES)) + 1, ROLES_MAX, "roles")
+        checks.within(len(of_account(change, ROLES, call.account)) + 1, ROLES_MAX, "roles")
         if PermissionsBoundary:
-            must_policy(change, PermissionsBoundary)
-        change.put(ROLES, RoleName.lower(), record)
+            must_policy(change, call.account, PermissionsBoundary)
+        change.put(ROLES, key_of(change, call.account, RoleName), record)
 
     await here.state.change(add)
     return Answer({"Role": answers.role(record, call.account) | answers.extras(record)})
 
 
 async def GetRole(here: Here, call: Call, *, RoleName: str) -> Answer:
-    record = holder(here.state, ROLES, RoleName)
+    record = holder(here.state, ROLES, call.account, RoleName)
     return Answer({"Role": answers.role(record, call.account) | answers.extras(record)})
 
 
 async def ListRoles(
     here: Here, call: Call, *, PathPrefix: str = "/", Marker: str | None = None, MaxItems: int | None = None
 ) -> Answer:
-    found = [(key, role) for key, role in here.state.items(ROLES) if role.path.startswith(PathPrefix)]
+    found = [(key, role) for key, role in of_account(here.state, ROLES, call.account) if role.path.startswith(PathPrefix)]
     return Answer(answers.page("Roles", [(key, answers.role(role, call.account)) for key, role in found], Marker, MaxItems))
 
 
 async def DeleteRole(here: Here, call: Call, *, RoleName: str) -> Answer:
     def remove(change: Change) -> None:
-        must_be_bare(holder(change, ROLES, RoleName))
-        change.delete(ROLES, RoleName.lower())
+        must_be_bare(holder(change, ROLES, call.account, RoleName))
+        change.delete(ROLES, key_of(change, call.account, RoleName))
 
     await here.state.change(remove)
     return Answer()
@@ -80,7 +80,7 @@ async def UpdateAssumeRolePolicy(here: Here, call: Call, *, RoleName: str, Polic
     trust = _trust(here, "policyDocument", PolicyDocument)
 
     def replace(change: Change) -> None:
-        change.put(ROLES, RoleName.lower(), structs.replace(holder(change, ROLES, RoleName), trust=trust))
+        change.put(ROLES, key_of(change, call.account, RoleName), structs.replace(holder(change, ROLES, call.account, RoleName), trust=trust))
 
     await here.state.change(replace)
     return Answer()
@@ -88,9 +88,9 @@ async def UpdateAssumeRolePolicy(here: Here, call: Call, *, RoleName: str, Polic
 
 async def PutRolePermissionsBoundary(here: Here, call: Call, *, RoleName: str, PermissionsBoundary: str) -> Answer:
     def bound(change: Change) -> None:
-        role = holder(change, ROLES, RoleName)
-        must_policy(change, PermissionsBoundary)
-        change.put(ROLES, RoleName.lower(), structs.replace(role, boundary=PermissionsBoundary))
+        role = holder(change, ROLES, call.account, RoleName)
+        must_policy(change, call.account, PermissionsBoundary)
+        change.put(ROLES, key_of(change, call.account, RoleName), structs.replace(role, boundary=PermissionsBoundary))
 
     await here.state.change(bound)
     return Answer()
@@ -98,7 +98,7 @@ async def PutRolePermissionsBoundary(here: Here, call: Call, *, RoleName: str, P
 
 async def DeleteRolePermissionsBoundary(here: Here, call: Call, *, RoleName: str) -> Answer:
     def unbound(change: Change) -> None:
-        change.put(ROLES, RoleName.lower(), structs.replace(holder(change, ROLES, RoleName), boundary=""))
+        change.put(ROLES, key_of(change, call.account, RoleName), structs.replace(holder(change, ROLES, call.account, RoleName), boundary=""))
 
     await here.state.change(unbound)
     return Answer()

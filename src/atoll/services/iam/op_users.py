@@ -10,10 +10,10 @@ from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.services.iam import answers, checks, making
 from atoll.services.iam.answers import Members
-from atoll.services.iam.finding import holder, keys_of, must_policy
+from atoll.services.iam.finding import holder, key_of, keys_of, must_policy, of_account, root_of
 from atoll.services.iam.here import Here
 from atoll.services.iam.quotas import USERS_MAX
-from atoll.services.iam.records import ONLY, USERS, WORLD, Holder, UserRecord
+from atoll.services.iam.records import USERS, Holder, UserRecord
 from atoll.state import Change
 
 
@@ -36,12 +36,12 @@ async def CreateUser(
     )
 
     def add(change: Change) -> None:
-        if change.get(USERS, UserName.lower()):
+        if change.get(USERS, key_of(change, call.account, UserName)):
             raise ApiError("EntityAlreadyExists", f"User with name {UserName} already exists.")
-        checks.within(len(change.items(USERS)) + 1, USERS_MAX, "users")
+        checks.within(len(of_account(change, USERS, call.account)) + 1, USERS_MAX, "users")
         if PermissionsBoundary:
-            must_policy(change, PermissionsBoundary)
-        change.put(USERS, UserName.lower(), record)
+            must_policy(change, call.account, PermissionsBoundary)
+        change.put(USERS, key_of(change, call.account, UserName), record)
 
     await here.state.change(add)
     return Answer({"User": answers.user(record, call.account) | answers.extras(record)})
@@ -50,23 +50,23 @@ async def CreateUser(
 async def GetUser(here: Here, call: Call, *, UserName: str | None = None) -> Answer:
     if UserName is None and call.caller.kind == "root":
         return Answer({"User": _root(here, call)})
-    record = holder(here.state, USERS, UserName or own_name(call))
+    record = holder(here.state, USERS, call.account, UserName or own_name(call))
     return Answer({"User": answers.user(record, call.account) | answers.extras(record)})
 
 
 async def ListUsers(
     here: Here, call: Call, *, PathPrefix: str = "/", Marker: str | None = None, MaxItems: int | None = None
 ) -> Answer:
-    found = [(key, user) for key, user in here.state.items(USERS) if user.path.startswith(PathPrefix)]
+    found = [(key, user) for key, user in of_account(here.state, USERS, call.account) if user.path.startswith(PathPrefix)]
     return Answer(answers.page("Users", [(key, answers.user(user, call.account)) for key, user in found], Marker, MaxItems))
 
 
 async def DeleteUser(here: Here, call: Call, *, UserName: str) -> Answer:
     def remove(change: Change) -> None:
-        must_be_bare(holder(change, USERS, UserName))
-        if keys_of(change, UserName):
+        must_be_bare(holder(change, USERS, call.account, UserName))
+        if keys_of(change, call.account, UserName):
             raise ApiError("DeleteConflict", "Cannot delete entity, must delete access keys first.")
-        change.delete(USERS, UserName.lower())
+        change.delete(USERS, key_of(change, call.account, UserName))
 
     await here.state.change(remove)
     return Answer()
@@ -74,9 +74,9 @@ async def DeleteUser(here: Here, call: Call, *, UserName: str) -> Answer:
 
 async def PutUserPermissionsBoundary(here: Here, call: Call, *, UserName: str, PermissionsBoundary: str) -> Answer:
     def bound(change: Change) -> None:
-        user = holder(change, USERS, UserName)
-        must_policy(change, PermissionsBoundary)
-        change.put(USERS, UserName.lower(), structs.replace(user, boundary=PermissionsBoundary))
+        user = holder(change, USERS, call.account, UserName)
+        must_policy(change, call.account, PermissionsBoundary)
+        change.put(USERS, key_of(change, call.account, UserName), structs.replace(user, boundary=PermissionsBoundary))
 
     await here.state.change(bound)
     return Answer()
@@ -84,7 +84,7 @@ async def PutUserPermissionsBoundary(here: Here, call: Call, *, UserName: str, P
 
 async def DeleteUserPermissionsBoundary(here: Here, call: Call, *, UserName: str) -> Answer:
     def unbound(change: Change) -> None:
-        change.put(USERS, UserName.lower(), structs.replace(holder(change, USERS, UserName), boundary=""))
+        change.put(USERS, key_of(change, call.account, UserName), structs.replace(holder(change, USERS, call.account, UserName), boundary=""))
 
     await here.state.change(unbound)
     return Answer()
@@ -107,6 +107,6 @@ def must_be_bare(record: Holder) -> None:
 
 def _root(here: Here, call: Call) -> Members:
     """The root user has no name and no path."""
-    root = here.state.get(WORLD, ONLY)
+    root = root_of(here.state, call.account)
     created_ms = root.created_ms if root is not None else 0
     return {"UserId": call.account, "Arn": call.caller.arn, "CreateDate": answers.moment(created_ms)}

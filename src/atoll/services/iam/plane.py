@@ -6,15 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from atoll.domain.arn import account_in
 from atoll.domain.caller import Caller, CallerKind
 from atoll.domain.errors import ApiError
+from atoll.rules.owners import canonical_id
 from atoll.rules.policy.evaluate import assume
 from atoll.rules.policy.model import Attached, Context, Decision, Kind, Policy
 from atoll.rules.policy.parse import parse
 from atoll.rules.token import NONCE_BYTES, TEMPORARY, Session, seal, unseal
-from atoll.services.iam.finding import arn_of, has_id, managed_policy
+from atoll.services.iam.finding import arn_of, has_id, key_in, managed_policy
 from atoll.services.iam.making import Dice
-from atoll.services.iam.records import ACCESS_KEYS, ONLY, ROLES, SESSION_KEYS, USERS, WORLD, Holder, RoleRecord, UserRecord
+from atoll.services.iam.records import (
+    ACCESS_KEYS,
+    ONLY,
+    ROLES,
+    SESSION_KEYS,
+    USERS,
+    WORLD,
+    Holder,
+    RoleRecord,
+    RootRecord,
+    UserRecord,
+)
 from atoll.state import State
 
 T = TypeVar("T")
@@ -41,6 +54,7 @@ class Key:
 class Role:
     """What assuming a role takes to know of it."""
 
+    account: str
     arn: str
     id: str
     name: str
@@ -69,7 +83,9 @@ class Identities:
         self._state = state
         self._dice = dice
         self._version = -1
-        self._account = ""
+        self._first = ""
+        self._roots: dict[str, RootRecord] = {}  # by access key id
+        self._accounts: frozenset[str] = frozenset()
         self._keys: dict[tuple[str, str], Key] = {}
         self._sides: dict[tuple[str, str], Side] = {}
         self._parsed: dict[tuple[Kind, str], Policy] = {}
@@ -110,36 +126,37 @@ class Identities:
         return {**(record.tags if record is not None else {}), **caller.tags}
 
     def exists(self, principal: str) -> bool:
-        """Whether a principal of a policy is somebody: an ARN, an account id or a unique id.
+        """Whether a principal of a policy is somebody: an ARN, an account id, a canonical user id or a unique id.
 
-        Other accounts are not of this world, and not ours to judge.
+        Accounts that are not of this world are not ours to judge.
         """
         self._freshen()
         parts = principal.split(":", 5)
         if len(parts) < 6:
-            return principal.isdecimal() or has_id(self._state, principal)
-        if parts[4] != self._account or principal == f"arn:aws:iam::{self._account}:root":
+            return principal.isdecimal() or principal in map(canonical_id, self._accounts) or has_id(self._state, principal)
+        account = parts[4]
+        if account not in self._accounts or principal == f"arn:aws:iam::{account}:root":
             return True
         kind, _, name = parts[5].partition("/")
         if kind == "assumed-role":
-            return self._state.get(ROLES, name.partition("/")[0].lower()) is not None
+            return self._named("role", account, name.partition("/")[0]) is not None
         return self._by_arn(principal) is not None
 
-    def named(self, params: Mapping[str, Any]) -> tuple[str, str]:
-        """ARN and permissions boundary of the user or role that an IAM call names; two times "" when there is none."""
+    def named(self, account: str, params: Mapping[str, Any]) -> tuple[str, str]:
+        """ARN and permissions boundary of the account's user or role that an IAM call names; two times "" when there is none."""
         self._freshen()
         kinds: tuple[tuple[CallerKind, str], ...] = (("user", "UserName"), ("role", "RoleName"))
         for kind, member in kinds:
             name = str(params.get(member) or "")
-            record = self._named(kind, name) if name else None
+            record = self._named(kind, account, name) if name else None
             if record is not None and record.name == name:
-                return self._arn(record), record.boundary
+                return arn_of(account, record), record.boundary
         return "", ""
 
     def role(self, arn: str) -> Role | None:
         self._freshen()
         record = self._by_arn(arn)
-        return self._role(record) if isinstance(record, RoleRecord) else None
+        return _role(account_in(arn), record) if isinstance(record, RoleRecord) else None
 
     def may_assume(self, caller: Caller, role_arn: str, context: Context, action: str = "sts:AssumeRole") -> Decision:
         """Whether the role's trust policy, and where that leaves it to them the caller's own policies, let the caller in.
@@ -154,7 +171,7 @@ class Identities:
             self._policy("trust", role.trust),
             caller=caller,
             role_arn=role_arn,
-            account=self._account,
+            account=role.account,
             context=context,
             action=action,
             identity=side.identity,
@@ -167,11 +184,13 @@ class Identities:
 
         The session is called like `principal.name`, or else like the service.
         """
-        context = {"aws:sourcearn": principal.source_arn, "aws:sourceaccount": self._account} if principal.source_arn else {}
         role = self.role(role_arn)
-        if role is None or not self.may_assume(principal, role_arn, context).allowed:
+        if role is None:
             return None
-        return self._in_role(role, principal.name or principal.service)
+        context = {"aws:sourcearn": principal.source_arn, "aws:sourceaccount": role.account} if principal.source_arn else {}
+        if not self.may_assume(principal, role_arn, context).allowed:
+            return None
+        return _in_role(role, principal.name or principal.service)
 
     def seal(self, session: Session) -> str:
         """The session token for temporary credentials."""
@@ -187,9 +206,11 @@ class Identities:
         """Forget what was derived from an older state. Parsed policies depend on their text alone, and stay."""
         if self._version == self._state.version:
             return
-        root = self._state.get(WORLD, ONLY)
-        assert root is not None, "the world was not created"
-        self._account = root.account
+        accounts = self._state.items(WORLD)
+        assert accounts, "the world was not created"
+        self._first = next(root.account for key, root in accounts if key == ONLY)
+        self._roots = {root.access_key: root for _, root in accounts}
+        self._accounts = frozenset(root.account for _, root in accounts)
         self._version = self._state.version
         self._keys.clear()
         self._sides.clear()
@@ -199,17 +220,17 @@ class Identities:
             return self._temporary(access_key, token) if token else None
         if token:
             raise _invalid_token()
-        root = self._state.get(WORLD, ONLY)
-        if root is not None and access_key == root.access_key:
-            return Key(root.secret, "", self._root(access_key))
+        root = self._roots.get(access_key)
+        if root is not None:
+            return Key(root.secret, "", _root(root.account, access_key))
         return self._lasting(access_key)
 
     def _lasting(self, access_key: str) -> Key | None:
         record = self._state.get(ACCESS_KEYS, access_key)
-        user = self._state.get(USERS, record.user.lower()) if record is not None else None
+        user = self._state.get(USERS, key_in(record.account, record.user)) if record is not None else None
         if record is None or user is None:
             return None
-        return Key(record.secret, "", self._user(user, access_key), record.active)
+        return Key(record.secret, "", _user(record.account or self._first, user, access_key), record.active)
 
     def _temporary(self, access_key: str, token: str) -> Key | None:
         session = unseal(token, key=self._sealing_key)
@@ -221,44 +242,24 @@ class Identities:
     def _in_session(self, session: Session) -> Caller | None:
         """Who holds a session now. None when the user or role is gone; a namesake made later is somebody else."""
         if session.kind == "root":
-            return self._root(session.access_key)
-        record = self._named(session.kind, session.name)
+            return _root(session.user_id, session.access_key) if session.user_id in self._accounts else None
+        account = session.account or self._first
+        record = self._named(session.kind, account, session.name)
         if record is None or record.id != session.user_id:
             return None
         if isinstance(record, RoleRecord):
-            return self._in_role(self._role(record), session.session, session)
-        return self._user(record, session.access_key)
-
-    def _root(self, access_key: str) -> Caller:
-        return Caller("root", self._account, f"arn:aws:iam::{self._account}:root", self._account, access_key=access_key)
-
-    def _user(self, user: Holder, access_key: str) -> Caller:
-        return Caller("user", self._account, self._arn(user), user.id, user.name, access_key=access_key, tags=user.tags)
-
-    def _in_role(self, role: Role, name: str, session: Session | None = None) -> Caller:
-        return Caller(
-            "role",
-            self._account,
-            f"arn:aws:sts::{self._account}:assumed-role/{role.name}/{name}",
-            f"{role.id}:{name}",
-            role.name,
-            role_arn=role.arn,
-            access_key=session.access_key if session else "",
-            session_policy=session.session_policy if session else "",
-            tags={**role.tags, **(session.tags if session else {})},
-        )
-
-    def _role(self, record: RoleRecord) -> Role:
-        return Role(self._arn(record), record.id, record.name, record.trust, record.max_session_s, record.tags)
+            return _in_role(_role(account, record), session.session, session)
+        return _user(account, record, session.access_key)
 
     def _holder(self, caller: Caller) -> Holder | None:
-        record = self._named(caller.kind, caller.name)
+        record = self._named(caller.kind, caller.account, caller.name)
         return record if record is not None and record.id == caller.user_id.partition(":")[0] else None
 
-    def _named(self, kind: CallerKind, name: str) -> UserRecord | RoleRecord | None:
+    def _named(self, kind: CallerKind, account: str, name: str) -> UserRecord | RoleRecord | None:
+        key = key_in("" if account == self._first else account, name)
         if kind == "user":
-            return self._state.get(USERS, name.lower())
-        return self._state.get(ROLES, name.lower()) if kind == "role" else None
+            return self._state.get(USERS, key)
+        return self._state.get(ROLES, key) if kind == "role" else None
 
     def _side(self, caller: Caller) -> Side:
         record = self._holder(caller)
@@ -280,14 +281,38 @@ class Identities:
         return _keep(self._parsed, (kind, text), parse(text, kind=kind)) if known is None else known
 
     def _by_arn(self, arn: str) -> UserRecord | RoleRecord | None:
-        name = arn.rpartition("/")[2].lower()
-        for record in (self._state.get(USERS, name), self._state.get(ROLES, name)):
-            if record is not None and self._arn(record) == arn:
+        account, name = account_in(arn), arn.rpartition("/")[2]
+        for record in (self._named("user", account, name), self._named("role", account, name)):
+            if record is not None and arn_of(account, record) == arn:
                 return record
         return None
 
-    def _arn(self, record: Holder) -> str:
-        return arn_of(self._account, record)
+
+def _root(account: str, access_key: str) -> Caller:
+    return Caller("root", account, f"arn:aws:iam::{account}:root", account, access_key=access_key)
+
+
+def _user(account: str, user: Holder, access_key: str) -> Caller:
+    return Caller("user", account, arn_of(account, user), user.id, user.name, access_key=access_key, tags=user.tags)
+
+
+def _in_role(role: Role, name: str, session: Session | None = None) -> Caller:
+    return Caller(
+        "role",
+        role.account,
+        f"arn:aws:sts::{role.account}:assumed-role/{role.name}/{name}",
+        f"{role.id}:{name}",
+        role.name,
+        role_arn=role.arn,
+        access_key=session.access_key if session else "",
+        session_policy=session.session_policy if session else "",
+        tags={**role.tags, **(session.tags if session else {})},
+    )
+
+
+def _role(account: str, record: RoleRecord) -> Role:
+    arn = arn_of(account, record)
+    return Role(account, arn, record.id, record.name, record.trust, record.max_session_s, record.tags)
 
 
 def _invalid_token() -> ApiError:

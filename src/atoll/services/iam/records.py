@@ -6,6 +6,8 @@ import msgspec
 
 from atoll.state import Table
 
+FIRST_NAME = "main"  # what the account is called that every world begins with
+
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
     """What users and roles have in common. `id`: AIDA... or AROA..., never given twice. `policies`: inline, name to text.
@@ -32,13 +34,14 @@ class RoleRecord(Holder, frozen=True, kw_only=True):
 
 
 class AccessKeyRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A user's key pair, under its access key id."""
+    """A user's key pair, under its access key id. `account` "": the world's first one."""
 
     id: str
     user: str
     secret: str
     created_ms: int
     active: bool = True
+    account: str = ""
 
 
 class PolicyRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,12 +58,13 @@ class PolicyRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RootRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The account of this world, and the key pair of its root user."""
+    """An account of this world, and the key pair of its root user. `name` is unique in the world."""
 
     account: str
     access_key: str
     secret: str
     created_ms: int = 0
+    name: str = FIRST_NAME
 
 
 class SessionKeyRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,11 +73,12 @@ class SessionKeyRecord(msgspec.Struct, frozen=True, kw_only=True):
     key: bytes
 
 
-# Keys of the first three are names in lower case: IAM does not let two names differ by case alone.
+# Keys of the first three are names in lower case: IAM does not let two names differ by case alone. Those of the first
+# account stand by themselves, as they did when it was the only one; those of the others are ACCOUNT/NAME (finding.key_of).
 USERS = Table("iam-user", UserRecord)
 ROLES = Table("iam-role", RoleRecord)
 POLICIES = Table("iam-policy", PolicyRecord)
 ACCESS_KEYS = Table("iam-access-key", AccessKeyRecord)
 WORLD = Table("iam-root", RootRecord)
 SESSION_KEYS = Table("iam-session-key", SessionKeyRecord)
-ONLY = "one"  # the key of the only record of the last two
+ONLY = "one"  # the key of the only session key, and of the first account; other accounts are kept under their ids

@@ -20,7 +20,7 @@ from atoll.domain.objects import Facts, Found, Key
 from atoll.domain.oserrors import in_words
 from atoll.domain.shapes import Handler, Store
 from atoll.rules import replica_form as form
-from atoll.rules.replication import BATCH, FailureReason, Rules, Step, copied_to, permanent
+from atoll.rules.replication import BATCH, FailureReason, Rules, Step, copied_to, governing, permanent
 from atoll.services.s3.backlog import Task
 from atoll.services.s3.nudge import Nudge
 
@@ -97,6 +97,7 @@ class _Copy:
     region: str
     caller: Caller
     again: bool
+    owner_override: bool
 
 
 class Delivery:
@@ -107,7 +108,7 @@ class Delivery:
         self._bucket = bucket
         self._destination = destination
 
-    async def copy(self, task: Task, role: str) -> Outcome:
+    async def copy(self, task: Task, role: str, rules: Rules) -> Outcome:
         caller = self._here.assume(role)
         if caller is None:
             return Refused("AssumeRoleNotPermitted")
@@ -118,18 +119,20 @@ class Delivery:
         if found is None:
             return Nothing()
         try:
-            return await self._copy(task, found, caller, region)
+            return await self._copy(task, found, caller, region, rules)
         finally:
             found.close()
 
-    async def _copy(self, task: Task, found: Found, caller: Caller, region: str) -> Outcome:
+    async def _copy(self, task: Task, found: Found, caller: Caller, region: str, rules: Rules) -> Outcome:
         if found.facts.replication.get(self._destination) != "PENDING":
             return Nothing()
         kind = self._kind(found.facts)
         facts = self._readable(task.name, found.facts, kind, caller)
         if not isinstance(facts, Facts):
             return facts
-        copy = _Copy(found.facts, facts, kind, region, caller, task.again or task.attempts > 0)
+        rule = governing(rules, task.name, found.facts.tags, self._destination)
+        override = rule is not None and rule.owner_override
+        copy = _Copy(found.facts, facts, kind, region, caller, task.again or task.attempts > 0, override)
         began = self._here.clock.monotonic()
         answer = await self._answered(task.name, copy, found)
         if isinstance(answer, Stored):
@@ -184,6 +187,8 @@ class Delivery:
         headers, body = form.written(copy.facts, body)
         if only:
             headers[form.ONLY] = only
+        if copy.owner_override:
+            headers[form.OWNER] = "destination"
         if BATCH in copy.source.notes:
             headers[form.BATCH] = "1"
         onward = Onward("127.0.0.1", secure=True, place=self._here.region, caller=copy.caller, replica=True)

@@ -12,6 +12,7 @@ from atoll.domain.limits import BUCKETS_MAX
 from atoll.domain.objects import Checksum
 from atoll.domain.shapes import Store
 from atoll.rules import replication
+from atoll.rules.policy.public import PublicAccess
 from atoll.services.s3.records import BUCKETS, BucketRecord
 from atoll.state import State
 
@@ -70,11 +71,16 @@ def _anyone(_principal: str) -> bool:
     return True
 
 
+def _no_block(_account: str) -> PublicAccess:
+    return PublicAccess()
+
+
 @dataclass(frozen=True, slots=True)
 class Here:
     """The collaborators of the operations.
 
-    `regions` are those of this world, `account` owns it. `attached(bucket)`: is it a member of an access point?
+    `regions` are those of this world. `attached(bucket, account)`: is it a member of an access point of that account?
+    `account_block(account)`: the account's own public-access block.
     `leaving` are buckets that are being deleted at this moment: nothing is written to them.
     `known(principal)`: does this account, user or role exist (PutBucketPolicy)? `dice(n)` gives n random bytes. `compat` "lenient" answers an owner's second CreateBucket with 200 in every region, because rclone
     sends one before each copy, and GetBucketLocation from everywhere.
@@ -85,11 +91,11 @@ class Here:
     clock: Clock
     region: str
     regions: Sequence[str]
-    account: str
-    attached: Callable[[str], bool]
+    attached: Callable[[str, str], bool]
     dice: Callable[[int], bytes]
     compat: Literal["lenient", "strict"] = "lenient"
     known: Callable[[str], bool] = _anyone
+    account_block: Callable[[str], PublicAccess] = _no_block
     rules: RuleBook = field(default_factory=RuleBook)
     leaving: set[str] = field(default_factory=set)
 

@@ -198,7 +198,7 @@ class Lane:
     async def _copy(self, task: Task) -> None:
         try:
             wanted = self.rules.still(task.name, self.destination)
-            await self._conclude(task, await self._delivery.copy(task, self.role) if wanted else Nothing())
+            await self._conclude(task, await self._delivery.copy(task, self.role, self.rules) if wanted else Nothing())
         except ApiError as error:  # our own disk refuses; the copy is repeated, which changes nothing
             self._retry(task, Trouble(str(error), unreachable=False))
         self._in_flight -= 1

@@ -44,7 +44,7 @@ async def CreateBucket(
         region = birthplace.region(wanted.get("LocationConstraint"), here=here.region, regions=here.regions)
         known = await _create(here, _record(here, call, Bucket, region, wanted))
     if known is not None:
-        _check_again(here, known, wanted)
+        _check_again(here, call, known, wanted)
     return Answer({"Location": f"/{Bucket}", "BucketArn": bucket_arn(Bucket)})
 
 
@@ -76,7 +76,7 @@ def _record(here: Here, call: Call, name: str, region: str, wanted: Mapping[str,
     return BucketRecord(
         name=name,
         region=region,
-        account=here.account,
+        account=call.account,
         created_ms=call.now_ms,
         tags=tags.read(wanted.get("Tags") or (), BUCKET_TAGS_MAX),
     )
@@ -88,7 +88,7 @@ async def _create(here: Here, record: BucketRecord) -> BucketRecord | None:
     def create(change: Change) -> BucketRecord | None:
         taken = change.get(BUCKETS, record.name)
         if taken is None:
-            if len(change.items(BUCKETS)) >= BUCKETS_MAX:
+            if sum(other.account == record.account for _, other in change.items(BUCKETS)) >= BUCKETS_MAX:
                 raise ApiError("TooManyBuckets", "You have attempted to create more buckets than allowed")
             change.put(BUCKETS, record.name, record)
         return taken
@@ -96,9 +96,9 @@ async def _create(here: Here, record: BucketRecord) -> BucketRecord | None:
     return await here.state.change(create)
 
 
-def _check_again(here: Here, known: BucketRecord, wanted: Mapping[str, Any]) -> None:
+def _check_again(here: Here, call: Call, known: BucketRecord, wanted: Mapping[str, Any]) -> None:
     """A second CreateBucket: fine at home in us-east-1, by decision 5 of s3.md elsewhere too, never with tags."""
-    if known.account != here.account:
+    if known.account != call.account:
         raise ApiError("BucketAlreadyExists", "The requested bucket name is not available.", BucketName=known.name)
     fine = known.region == here.region and (here.region == birthplace.CLASSIC or here.compat == "lenient")
     if not fine or wanted.get("Tags"):
@@ -126,7 +126,7 @@ async def GetBucketLocation(here: Here, call: Call, *, Bucket: str, ExpectedBuck
 async def DeleteBucket(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwner: str | None = None) -> Answer:
     """Only an empty bucket goes; uploads in progress go with it."""
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
-    if here.attached(Bucket):
+    if here.attached(Bucket, record.account):
         raise ApiError(
             "BucketHasAccessPointsAttached", "The bucket is a member of a Multi-Region Access Point.", BucketName=Bucket
         )
@@ -159,17 +159,17 @@ async def ListBuckets(
     MaxBuckets: int | None = None,
     ContinuationToken: str | None = None,
 ) -> Answer:
-    """Buckets of all regions in order of their names; paged only when asked."""
+    """The account's buckets of all regions in order of their names; paged only when asked."""
     _check_filters(here, BucketRegion, MaxBuckets)
     after = _resume(ContinuationToken) if ContinuationToken else ""
     rows = [
         record
         for name, record in here.state.items(BUCKETS, Prefix or "")
-        if name > after and BucketRegion in (None, record.region)
+        if record.account == call.account and name > after and BucketRegion in (None, record.region)
     ]
     page = rows[: MaxBuckets or len(rows)]
     members: dict[str, Any] = {
-        "Owner": owners.owner(here.account),
+        "Owner": owners.owner(call.account),
         "Buckets": [_row(record) for record in page],
         "Prefix": Prefix,
         "ContinuationToken": _token(page[-1].name) if len(page) < len(rows) else None,

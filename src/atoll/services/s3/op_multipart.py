@@ -65,7 +65,7 @@ async def CreateMultipartUpload(
     current = await here.store.head(objects.Key(Bucket, Key))
     was_there = current is not None and not current.marker
     notes = uploading.notes(Key, declared, _began_ms(call, current), was_there=was_there)
-    facts = Facts(modified_ms=call.now_ms, headers=said.headers, meta=said.meta, tags=said.tags, owner=here.account, notes=notes)
+    facts = Facts(modified_ms=call.now_ms, headers=said.headers, meta=said.meta, tags=said.tags, owner=record.account, notes=notes)
     await here.store.put(uploads.folder(Bucket, upload_id), EMPTY, lambda: _in(here, record, facts))
     sums = {"ChecksumAlgorithm": declared[0], "ChecksumType": declared[1]} if declared else {}
     return Answer({"Bucket": Bucket, "Key": Key, "UploadId": upload_id, **sums})

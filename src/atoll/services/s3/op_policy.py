@@ -18,7 +18,20 @@ from atoll.state import Change
 
 async def GetBucketPolicy(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwner: str | None = None) -> Answer:
     """The text as it was received."""
-    return Answer({"Policy": _text(bucket_here(here, call, Bucket, ExpectedBucketOwner))})
+    return Answer({"Policy": _text(_own(call, bucket_here(here, call, Bucket, ExpectedBucketOwner)))})
+
+
+def _own(call: Call, record: BucketRecord) -> BucketRecord:
+    """The bucket, if it is the caller's account's. Raises MethodNotAllowed: whatever a policy says, it is read and changed
+    from inside. Source: s3 API: GetBucketPolicy, PutBucketPolicy, DeleteBucketPolicy."""
+    if call.account != record.account:
+        raise ApiError(
+            "MethodNotAllowed",
+            "The specified method is not allowed against this resource.",
+            Method=call.request.method,
+            ResourceType="BUCKETPOLICY",
+        )
+    return record
 
 
 def _text(record: BucketRecord) -> str:
@@ -37,17 +50,17 @@ async def PutBucketPolicy(
     ChecksumAlgorithm: str | None = None,
     ExpectedBucketOwner: str | None = None,
 ) -> Answer:
-    """Refuses what is malformed, and what is public where BlockPublicPolicy is on."""
-    record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
+    """Refuses what is malformed, and what is public where BlockPublicPolicy is on, for the bucket or its account."""
+    record = _own(call, bucket_here(here, call, Bucket, ExpectedBucketOwner))
     bodysum.require(call.request.headers)
     text = Policy.decode(errors="replace") if isinstance(Policy, bytes) else Policy or ""
     policy = check_bucket_policy(text, Bucket, known=here.known)
-    public = is_public(policy)
+    public, of_account = is_public(policy), here.account_block(record.account)
 
     def judge(now: BucketRecord, _change: Change) -> dict[str, Any]:
         """By the block as it is then: one that is put at the same moment is not slipped past."""
         block = now.public_access_block
-        if public and block is not None and block.block_public_policy:
+        if public and (of_account.block_public_policy or (block is not None and block.block_public_policy)):
             raise public_refused()
         return {"policy": text}
 
@@ -56,7 +69,7 @@ async def PutBucketPolicy(
 
 
 async def DeleteBucketPolicy(here: Here, call: Call, *, Bucket: str, ExpectedBucketOwner: str | None = None) -> Answer:
-    await configure(here, bucket_here(here, call, Bucket, ExpectedBucketOwner), policy="")
+    await configure(here, _own(call, bucket_here(here, call, Bucket, ExpectedBucketOwner)), policy="")
     return Answer()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from atoll.domain.arn import Arn
+from atoll.domain.arn import account_in
 from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.rules import bodysum, replication
@@ -38,7 +38,7 @@ async def PutBucketReplication(
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
     bodysum.require(call.request.headers)
     rules = replication.parse(ReplicationConfiguration or {})
-    if Arn.parse(rules.role).account != record.account:
+    if account_in(rules.role) != record.account:
         raise ApiError("AccessDenied", "Cross-account pass role is not allowed.")
     call.allow("iam:PassRole", rules.role)
     members = replication.named(ReplicationConfiguration or {})

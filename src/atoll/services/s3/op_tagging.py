@@ -99,8 +99,9 @@ async def GetObjectAcl(
     ExpectedBucketOwner: str | None = None,
 ) -> Answer:
     record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
-    await _meant(here, call, record, Key, VersionId)
-    return Answer({"Owner": owners.owner(record.account), "Grants": owners.full_control(record.account)})
+    facts = await _meant(here, call, record, Key, VersionId)
+    account = owners.of_object(facts.owner, record.account, record.ownership)
+    return Answer({"Owner": owners.owner(account), "Grants": owners.full_control(account)})
 
 
 async def PutObjectAcl(

@@ -29,13 +29,19 @@ class Arrivals:
     lead_ms: dict[str, int] = field(default_factory=dict)
 
 
+def _as_at_the_source(_bucket: str, _override: bool) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplicaHere:
-    """`versioning(bucket)`: Enabled, Suspended or "" for a bucket of this region, None for one that is not here."""
+    """`versioning(bucket)`: Enabled, Suspended or "" for a bucket of this region, None for one that is not here.
+    `owner(bucket, override)`: the account that a copy will belong to, "" when it stays with the owner of its source."""
 
     store: Store
     versioning: Callable[[str], str | None]
     arrivals: Arrivals = field(default_factory=Arrivals)
+    owner: Callable[[str, bool], str] = _as_at_the_source
 
 
 async def receive(here: ReplicaHere, call: Call, bucket: str, key: str) -> Answer:
@@ -62,6 +68,7 @@ async def _received(here: ReplicaHere, call: Call, key: Key) -> str:
     only = call.request.headers.get(form.ONLY, "")
     if not only:
         call.allow("s3:ReplicateDelete" if facts.marker else "s3:ReplicateObject", object_arn(*key))
+        facts = _owned(here, call, key, facts)
     held = await here.store.head(key, facts.version)
     if held is not None:
         await _drained(body)
@@ -69,6 +76,16 @@ async def _received(here: ReplicaHere, call: Call, key: Key) -> str:
     if only:
         raise ApiError("NoSuchVersion", "The version is not here.", Key=key.name, VersionId=facts.version)
     return await _stored(here, call, key, _without_forbidden_tags(call, key, facts), body)
+
+
+def _owned(here: ReplicaHere, call: Call, key: Key, facts: Facts) -> Facts:
+    """Changing the owner of an object is a permission of its own; of a marker nobody reads anything. Source: S3 user guide,
+    "Changing the replica owner"."""
+    override = form.OWNER in call.request.headers
+    if override and not facts.marker:
+        call.allow("s3:ObjectOwnerOverrideToBucketOwner", object_arn(*key))
+    owner = here.owner(key.bucket, override)
+    return replace(facts, owner=owner) if owner else facts
 
 
 def _check_bucket(versioning: str | None) -> None:

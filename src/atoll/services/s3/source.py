@@ -15,7 +15,7 @@ from atoll.services.s3.buckets import bucket_anywhere
 from atoll.services.s3.here import Here
 from atoll.services.s3.reading import http_date
 from atoll.services.s3.records import BucketRecord
-from atoll.services.s3.versions import check_version, missing
+from atoll.services.s3.versions import check_reach, check_version, missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ async def source_of(here: Here, call: Call, text: str, terms: Terms) -> Source:
 
 def _check(call: Call, record: BucketRecord, named: copysource.CopySource, facts: Facts) -> None:
     if not facts.marker:
+        check_reach(call, record, facts)
         return
     if named.version is None:
         raise missing(call, record, named.key, None)

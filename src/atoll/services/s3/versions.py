@@ -8,6 +8,7 @@ from atoll.domain.arn import bucket_arn
 from atoll.domain.call import Call
 from atoll.domain.errors import ApiError
 from atoll.domain.objects import NULL_VERSION, Facts
+from atoll.rules.owners import of_object
 from atoll.services.s3.records import BucketRecord
 
 VERSION_BYTES = 24  # of chance; 32 characters in base64url, as long as AWS's
@@ -44,7 +45,19 @@ def present(call: Call, record: BucketRecord, key: str, version: str | None, fac
         raise missing(call, record, key, version)
     if facts.marker:
         raise _marker(call, record, key, version, facts)
+    check_reach(call, record, facts)
     return facts
+
+
+def check_reach(call: Call, record: BucketRecord, facts: Facts) -> None:
+    """A bucket's policy does not reach objects of other accounts: of them there may be some where lists are on, and then
+    their list says that their owner has full control. Raises AccessDenied.
+
+    Source: S3 user guide, "Controlling ownership of objects", "Bucket policies and user policies".
+    """
+    owner = of_object(facts.owner, record.account, record.ownership)
+    if owner not in (record.account, call.account):
+        raise ApiError("AccessDenied", "Access Denied")
 
 
 def missing(call: Call, record: BucketRecord, key: str, version: str | None) -> ApiError:

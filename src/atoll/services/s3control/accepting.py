@@ -57,14 +57,14 @@ def asked(here: Here, call: Call, verb: Verb, client_token: str, details: Mappin
     if not _CLIENT_TOKEN.fullmatch(client_token):
         raise ApiError("InvalidRequest", "A ClientToken has 1 to 64 characters and no blanks.")
     request = RequestRecord(
-        arn=accesspoint.request_arn(here.account, verb, here.dice(accesspoint.TOKEN_BYTES)),
-        account=here.account,
+        arn=accesspoint.request_arn(call.account, verb, here.dice(accesspoint.TOKEN_BYTES)),
+        account=call.account,
         verb=verb,
         name=accesspoint.check_name(details.get("Name") or ""),
         parameters=dict(details),
         created_ms=call.now_ms,
     )
-    scope = f"{here.account}/{call.operation}/{client_token}"
+    scope = f"{call.account}/{call.operation}/{client_token}"
     return Asked(request, call.request_id, scope, accesspoint.digest(details))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atoll.domain.call import Call
 from atoll.domain.errors import ApiError
 from atoll.rules.accesspoint import check_control_region, is_access_point_arn
-from atoll.rules.naming import scope_of
+from atoll.rules.naming import owned, scope_of, without_port
 from atoll.services.s3control.here import Here
 from atoll.services.s3control.plane import AccessPoints
 from atoll.services.s3control.records import POINTS, PointRecord, point_key
@@ -16,27 +16,36 @@ def begin(here: Here, call: Call, account: str) -> None:
 
     Clients go to any region: what another one has just written is brought in first, so that they read their own writes.
     """
-    if account != here.account:
-        raise ApiError("AccessDenied", f"Account {account} is not the one of this world.")
+    own(here, call, account)
     scope = scope_of(call.request.headers.get("authorization", ""), call.request.query)
     check_control_region(call.operation, scope.region if scope is not None else "", here.compat)
+
+
+def own(here: Here, call: Call, account: str) -> None:
+    """An account is set up by its own principals alone, and a host that names one names the same. Raises AccessDenied,
+    InvalidRequest."""
+    host = owned(without_port(call.request.headers.get("host", "")))
+    if host is not None and host.account not in ("", account):
+        raise ApiError("InvalidRequest", f"The host names the account {host.account}, x-amz-account-id {account}.")
+    if account != call.account:
+        raise ApiError("AccessDenied", "Access Denied")
     here.state.refresh()
 
 
-def point_named(here: Here, name: str) -> PointRecord:
+def point_named(here: Here, account: str, name: str) -> PointRecord:
     """Raises NoSuchMultiRegionAccessPoint."""
-    point = here.state.get(POINTS, point_key(here.account, name))
+    point = here.state.get(POINTS, point_key(account, name))
     if point is None:
         raise no_such(name)
     return point
 
 
-def point_by_arn(here: Here, arn: str) -> PointRecord:
+def point_by_arn(here: Here, account: str, arn: str) -> PointRecord:
     """Routes are asked for by ARN alone. Raises InvalidRequest for a name or an alias, NoSuchMultiRegionAccessPoint."""
     if not is_access_point_arn(arn):
         raise ApiError("InvalidRequest", f"{arn[:200]!r} is not the ARN of a Multi-Region Access Point.")
     point = AccessPoints(here.state).by_arn(arn)
-    if point is None:
+    if point is None or point.account != account:
         raise no_such(arn)
     return point
 

@@ -15,12 +15,11 @@ def _anyone(_principal: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """`regions` are those of this world, `account` owns it. `buckets(name)`: region and account of a bucket, None when there
+    """`regions` are those of this world. `buckets(name)`: region and account of a bucket, None when there
     is none. `dice(n)`: n unpredictable bytes. `known(principal)`: is it somebody whom a policy may name?"""
 
     state: State
     regions: Sequence[str]
-    account: str
     buckets: Callable[[str], tuple[str, str] | None]
     dice: Callable[[int], bytes]
     compat: Literal["lenient", "strict"] = "lenient"

@@ -38,8 +38,9 @@ def block_of(given: Mapping[str, bool] | None) -> PublicAccess:
     return PublicAccess(**{field: given.get(member, False) for field, member in SWITCHES.items()})
 
 
-def members_of(here: Here, given: Sequence[Mapping[str, Any]]) -> Members | Failed:
-    """One bucket in each region; what is wrong with them is told through the token.
+def members_of(here: Here, account: str, given: Sequence[Mapping[str, Any]]) -> Members | Failed:
+    """One bucket in each region; what is wrong with them is told through the token. A bucket of another account than the
+    access point's is named with its BucketAccountId.
 
     Raises InvalidRequest for none at all, TooManyMultiRegionAccessPointregionsError.
     """
@@ -50,18 +51,18 @@ def members_of(here: Here, given: Sequence[Mapping[str, Any]]) -> Members | Fail
     members = Members({}, {})
     try:
         for region in given:
-            _add(here, members, region["Bucket"], region.get("BucketAccountId"))
+            _add(here, members, region["Bucket"], region.get("BucketAccountId") or account)
     except Failed as failed:
         return failed
     return members
 
 
-def _add(here: Here, members: Members, bucket: str, account: str | None) -> None:
+def _add(here: Here, members: Members, bucket: str, account: str) -> None:
     found = here.buckets(bucket)
     if found is None:
         raise Failed("NoSuchBucket", f"There is no bucket {bucket}.")
     region, owner = found
-    if account is not None and account != owner:
+    if account != owner:
         raise Failed("AccessDenied", f"Bucket {bucket} does not belong to account {account}.")
     if region not in (REGIONS if here.compat == "strict" else here.regions):
         raise Failed("MultiRegionAccessPointUnsupportedRegion", f"Bucket {bucket} is in {region}, which is not supported.")

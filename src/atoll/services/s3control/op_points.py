@@ -31,15 +31,15 @@ async def CreateMultiRegionAccessPoint(
     """The alias is assigned at once; requests are served from READY on."""
     begin(here, call, AccountId)
     it = asked(here, call, "create", ClientToken, Details)
-    members, block = members_of(here, Details.get("Regions") or ()), block_of(Details.get("PublicAccessBlock"))
+    members, block = members_of(here, AccountId, Details.get("Regions") or ()), block_of(Details.get("PublicAccessBlock"))
     aliases = [alias_of(here.dice(ALIAS_BYTES)) for _ in range(ALIASES_ROLLED)]
 
     def create(change: Change, request: RequestRecord) -> RequestRecord:
-        existing = change.get(POINTS, point_key(here.account, request.name))
+        existing = change.get(POINTS, point_key(AccountId, request.name))
         if existing is not None:
             _check_is_retry(existing, members, block)
         else:
-            _check_quota(change, here.account)
+            _check_quota(change, AccountId)
         if isinstance(members, Failed):
             raise members
         point = _retried(existing) if existing is not None else _new(change, request, members, block, aliases)
@@ -94,7 +94,7 @@ async def DeleteMultiRegionAccessPoint(
     begin(here, call, AccountId)
 
     def delete(change: Change, request: RequestRecord) -> RequestRecord:
-        point = change.get(POINTS, point_key(here.account, request.name))
+        point = change.get(POINTS, point_key(AccountId, request.name))
         if point is None:
             raise Failed("NoSuchMultiRegionAccessPoint", f"There is no Multi-Region Access Point {request.name}.")
         if point.status in ("CREATING", "DELETING"):
@@ -107,7 +107,7 @@ async def DeleteMultiRegionAccessPoint(
 
 async def GetMultiRegionAccessPoint(here: Here, call: Call, *, AccountId: str, Name: str) -> Answer:
     begin(here, call, AccountId)
-    return Answer({"AccessPoint": answers.point(point_named(here, Name))})
+    return Answer({"AccessPoint": answers.point(point_named(here, AccountId, Name))})
 
 
 async def ListMultiRegionAccessPoints(
@@ -119,7 +119,7 @@ async def ListMultiRegionAccessPoints(
     if limit < 1:
         raise ApiError("InvalidArgument", "MaxResults is at least 1.")
     after = _after(NextToken) if NextToken is not None else ""
-    left = [point for _, point in here.state.items(POINTS, point_key(here.account, "")) if point.name > after]
+    left = [point for _, point in here.state.items(POINTS, point_key(AccountId, "")) if point.name > after]
     page = left[:limit]
     members: dict[str, Any] = {"AccessPoints": [answers.point(point) for point in page]}
     if len(left) > limit:

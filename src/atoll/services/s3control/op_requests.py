@@ -14,6 +14,6 @@ async def DescribeMultiRegionAccessPointOperation(here: Here, call: Call, *, Acc
     """200 also for one that failed: the failure is inside."""
     begin(here, call, AccountId)
     request = here.state.get(REQUESTS, RequestTokenARN)
-    if request is None or request.account != here.account:
+    if request is None or request.account != AccountId:
         raise ApiError("NoSuchAsyncRequest", "There is no asynchronous request with this token.")
     return Answer({"AsyncOperation": answers.request(request)})

@@ -19,7 +19,7 @@ from atoll.state import Change
 async def GetMultiRegionAccessPointRoutes(here: Here, call: Call, *, AccountId: str, Mrap: str) -> Answer:
     """As last submitted."""
     begin(here, call, AccountId)
-    point = point_by_arn(here, Mrap)
+    point = point_by_arn(here, AccountId, Mrap)
     routes = [
         {"Bucket": bucket, "Region": region, "TrafficDialPercentage": point.routes[region]}
         for region, bucket in point.members.items()
@@ -32,7 +32,7 @@ async def SubmitMultiRegionAccessPointRoutes(
 ) -> Answer:
     """Of two updates that overlap the first one wins; the other is refused with 409 OperationAborted."""
     begin(here, call, AccountId)
-    seen = point_by_arn(here, Mrap)
+    seen = point_by_arn(here, AccountId, Mrap)
     if not seen.serving:
         raise ApiError("InvalidRequest", f"{seen.name} is {seen.status}: its routes change once it is READY.")
     submitted = redial(seen.members, seen.routes, [_update(route) for route in RouteUpdates])

@@ -118,11 +118,18 @@ class ClientTokenRecord(msgspec.Struct, frozen=True):
     expires_ms: int
 
 
+class AccountBlockRecord(msgspec.Struct, frozen=True):
+    """The public-access block of an account, under its id."""
+
+    block: PublicAccess
+
+
 POINTS = Table("mrap", PointRecord)
 ALIASES = Table("mrap-alias", AliasRecord)
 REQUESTS = Table("mrap-request", RequestRecord)
 WORK = Table("mrap-work", WorkRecord)
 CLIENT_TOKENS = Table("mrap-client-token", ClientTokenRecord)
+ACCOUNT_BLOCKS = Table("account-public-access-block", AccountBlockRecord)
 
 
 def point_key(account: str, name: str) -> str:

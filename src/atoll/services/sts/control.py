@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from atoll.domain.arn import account_in
 from atoll.domain.call import Answer, Call
 from atoll.domain.errors import ApiError
 from atoll.rules.policy.model import Context, Value
@@ -61,8 +62,9 @@ async def AssumeRole(
         session=name,
         session_policy=Policy,
         tags=tags,
+        account=role.account,
     )
-    user = {"AssumedRoleId": f"{role.id}:{name}", "Arn": f"arn:aws:sts::{call.account}:assumed-role/{role.name}/{name}"}
+    user = {"AssumedRoleId": f"{role.id}:{name}", "Arn": f"arn:aws:sts::{role.account}:assumed-role/{role.name}/{name}"}
     return Answer({"Credentials": _credentials(here, session), "AssumedRoleUser": user, "PackedPolicySize": packed})
 
 
@@ -84,6 +86,7 @@ async def GetSessionToken(here: Here, call: Call, *, DurationSeconds: int | None
         issued=int(call.now),
         expires=int(call.now) + min(seconds, most),  # for the root user a longer wish "defaults to one hour"
         name=caller.name,
+        account=caller.account,
     )
     return Answer({"Credentials": _credentials(here, session)})
 
@@ -122,7 +125,8 @@ def _asked_keys(name: str, external_id: str, tags: Mapping[str, str]) -> dict[st
 
 def _allowed_role(here: Here, call: Call, arn: str, asked: Mapping[str, Value]) -> RoleFacts:
     """Raises AccessDenied, for roles that do not exist as well: nobody learns which there are."""
-    context = _Context(here.context(call), asked)
+    owner = call.log["owner"] = account_in(arn)
+    context = _Context(here.context(call), {**asked, "aws:resourceaccount": owner})
     _must_allow(here, call, arn, context, "sts:AssumeRole")
     if "aws:tagkeys" in asked:  # IAM user guide, "Passing session tags": a permission of its own
         _must_allow(here, call, arn, context, "sts:TagSession")

@@ -16,6 +16,9 @@ class RoleFacts(Protocol):
     """What AssumeRole wants to know of a role. `id`: AROA..."""
 
     @property
+    def account(self) -> str: ...
+
+    @property
     def id(self) -> str: ...
 
     @property
