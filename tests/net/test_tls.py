@@ -9,10 +9,9 @@ import pytest
 
 from atoll.domain.errors import Upstream
 from atoll.domain.message import Body, Request, Response
-from atoll.net import certificates, tcp
+from atoll.net import certificates, tcp, tls
 from atoll.net.client import Pool
 from atoll.net.http1 import Http1Server
-from atoll.net import tls
 from atoll.net.tls import dial_tls, over_tls, tls_or_plain
 from net.ground import PATIENCE_S, Dial, Wire, echo, serving, wire_to
 
