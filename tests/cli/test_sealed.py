@@ -145,6 +145,11 @@ def test_the_files_of_the_machine_are_as_they_were(world):
     assert [Path(name).read_bytes() for name in files if Path(name).exists()] == before
 
 
+def test_users_and_groups_come_from_where_they_did(world):
+    before = [line for line in Path("/etc/nsswitch.conf").read_text().splitlines() if not line.startswith("hosts:")]
+    assert sealed(world, "cat", "/etc/nsswitch.conf").stdout.splitlines() == [*before, "hosts: files dns"]
+
+
 def test_without_the_right_to_namespaces_it_takes_a_user_namespace_and_everyone_stays_who_he_is(world):
     done = subprocess.run([*WITHOUT_RIGHTS, "atoll", "exec", "--mode", "sealed", "--", "sh", "-c", "id -u; id -g; curl -s -o /dev/null -w '%{http_code}' https://s3.us-east-1.amazonaws.com/"], env=world.env, capture_output=True, text=True, timeout=40)
     assert done.stdout.split() == [str(os.geteuid()), str(os.getegid()), "403"], done.stderr

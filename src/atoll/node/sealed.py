@@ -37,7 +37,8 @@ SYSTEM_CA_FILES = (
     "/etc/ca-certificates/extracted/tls-ca-bundle.pem",
 )
 RESOLV_CONF = f"nameserver {ADDRESS}\noptions timeout:2 attempts:1\n"
-NSSWITCH_CONF = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n"
+NSSWITCH_CONF = Path("/etc/nsswitch.conf")
+NAMES_BY = "hosts: files dns\n"  # and by nothing that answers through a socket of the machine, such as systemd-resolved
 HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 # Name services of the machine that are reached by a path and not through the network: they would answer for the outside.
 NAME_SERVICE_SOCKETS = ("/run/nscd/socket", "/var/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve")
@@ -79,7 +80,7 @@ def _files(home: Home) -> dict[Path, Path]:
     """Files of the system, and what is shown in their place."""
     folder = (home.root / SEALED_BUNDLE).parent
     folder.mkdir(mode=0o755, exist_ok=True)
-    texts = {"resolv.conf": RESOLV_CONF, "nsswitch.conf": NSSWITCH_CONF, "hosts": HOSTS + f"127.0.1.1 {socket.gethostname()}\n"}
+    texts = {"resolv.conf": RESOLV_CONF, "nsswitch.conf": _nsswitch(), "hosts": HOSTS + f"127.0.1.1 {socket.gethostname()}\n"}
     for name, text in texts.items():
         _keep(folder / name, text.encode())
     bundle = home.root / SEALED_BUNDLE
@@ -87,6 +88,12 @@ def _files(home: Home) -> dict[Path, Path]:
     shown = {Path("/etc", name): folder / name for name in texts}
     shown |= {Path(name): Path(os.devnull) for name in NAME_SERVICE_SOCKETS}
     return shown | dict.fromkeys({Path(name).resolve() for name in SYSTEM_CA_FILES}, bundle)
+
+
+def _nsswitch() -> str:
+    """As it is, but for where the names of hosts come from."""
+    text = NSSWITCH_CONF.read_text(encoding="utf-8") if NSSWITCH_CONF.is_file() else ""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("hosts:")) + NAMES_BY
 
 
 def _system_roots() -> bytes:
