@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-$(shell cat requirements.lock pyproject.toml tests/clients/node/package-lock.json 2>/dev/null | sha256sum | cut -c1-16)
 CLIENTS := $(VENV)/.clients-$(shell sha256sum tests/clients/requirements.lock | cut -c1-16)
 BENCH := $(VENV)/.bench-$(shell sha256sum bench.lock | cut -c1-16)
+STEP := sh tools/step.sh $(VENV)/setup.log
 # The clients under test must meet this world's CA and proxy only, whatever the shell has set.
 CLEAN := env -u AWS_CA_BUNDLE -u REQUESTS_CA_BUNDLE -u SSL_CERT_FILE -u NODE_EXTRA_CA_CERTS -u HTTPS_PROXY -u HTTP_PROXY
 
@@ -22,9 +23,9 @@ test: setup clients-setup lint types house unit
 
 clients-setup: setup $(CLIENTS)
 $(CLIENTS):          # pandas, pyarrow, minio and DuckDB, as clients under test: a venv of their own
-	@echo "installing the clients that only tests use (once)"
-	@$(BIN)/python -m venv $(VENV)/clients
-	@$(VENV)/clients/bin/pip install --quiet --disable-pip-version-check --require-hashes -r tests/clients/requirements.lock
+	@$(STEP) "making an environment for the clients that only tests use" "begin anew: make clean setup" $(BIN)/python -m venv $(VENV)/clients
+	@$(STEP) "installing the clients that only tests use (once)" "Is the package index reachable? Then again: make clients-setup" \
+	  $(VENV)/clients/bin/pip install --disable-pip-version-check --require-hashes -r tests/clients/requirements.lock
 	@rm -f $(VENV)/.clients-*; touch $@
 
 lint:
@@ -41,7 +42,8 @@ soak: setup          ## the long form: 200 kills, a minute of outage
 
 bench-setup: setup $(BENCH)
 $(BENCH):
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r bench.lock
+	@$(STEP) "installing the servers that Atoll is measured against (once)" "Is the package index reachable? Then again: make bench-setup" \
+	  $(BIN)/pip install --disable-pip-version-check --require-hashes -r bench.lock
 	@touch $@
 bench: bench-setup
 	$(BIN)/python bench/peers.py

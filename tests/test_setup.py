@@ -25,11 +25,12 @@ class Clone:
         for name in ("Makefile", "pyproject.toml", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, folder / name)
         (folder / "tools").mkdir()
-        for name in ("setup.sh", "link_node.py"):
+        for name in ("setup.sh", "step.sh", "link_node.py"):
             shutil.copy(ROOT / "tools" / name, folder / "tools" / name)
-        (folder / "bench.lock").touch()
+        (folder / "bench.lock").write_text("no-such-server==1.0 --hash=sha256:00\n")
         self.lock("")
         self.node(json.dumps(LOCK))
+        (folder / "tests" / "clients" / "requirements.lock").write_text("no-such-client==1.0 --hash=sha256:00\n")
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True, timeout=60)
         (self.packages / "borrowed.pth").write_text(str(Path(find_spec("hatchling").origin).parents[1]))
 
@@ -54,9 +55,9 @@ class Clone:
         (folder / "package.json").write_text('{"name": "n"}')
         (folder / "package-lock.json").write_text(text)
 
-    def setup(self, *settings):
+    def setup(self, *settings, target="setup"):
         offline = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.folder), "PIP_NO_INDEX": "1", "npm_config_offline": "true"}
-        return subprocess.run(["make", "setup", f"PYTHON={sys.executable}", *settings], cwd=self.folder, env=offline, capture_output=True, text=True, timeout=120)
+        return subprocess.run(["make", target, f"PYTHON={sys.executable}", *settings], cwd=self.folder, env=offline, capture_output=True, text=True, timeout=120)
 
     def fails(self, *settings):
         done = self.setup(*settings)
@@ -64,6 +65,13 @@ class Clone:
         assert "done. Next" not in done.stdout
         assert list((self.folder / ".venv").glob(".setup-*")) == []
         return done.stderr
+
+    def with_failing(self, program):
+        """`program` of the environment fails with words, and is not asked for anything else."""
+        file = self.folder / program
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("#!/bin/sh\necho the words of $0 >&2\nexit 3\n")
+        file.chmod(0o755)
 
 
 @pytest.fixture
@@ -114,6 +122,22 @@ def test_a_broken_lock_of_npm_is_shown_with_npms_own_words(clone):
     assert "npm error" in told
     assert "setup: installing the AWS SDK for JavaScript, for the tests failed.\n" in told
     assert "Is tests/clients/node/package-lock.json as committed? Then again: make setup\n" in told
+
+
+@pytest.mark.parametrize(("target", "program", "step"), [
+    ("bench-setup", ".venv/bin/pip", "installing the servers that Atoll is measured against (once)"),
+    ("clients-setup", ".venv/clients/bin/pip", "installing the clients that only tests use (once)"),
+])  # fmt: skip
+def test_the_other_set_ups_fail_in_the_same_words(clone, target, program, step):
+    (clone.folder / ".venv" / "bin" / "python").unlink()
+    clone.with_failing(program)
+    (clone.folder / ".venv" / "bin" / "python").symlink_to("/bin/true")
+    (clone.folder / "tools" / "setup.sh").write_text("")
+    done = clone.setup(target=target)
+    assert done.returncode != 0
+    assert f"    the words of {program}\n" in done.stderr
+    assert f"setup: {step} failed.\n" in done.stderr
+    assert f"Then again: make {target}\n" in done.stderr
 
 
 def test_a_python_that_is_not_there_is_named_with_how_to_get_one(clone):

@@ -58,7 +58,7 @@ def test_every_command_has_the_same_help(run, path, flag):
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_option_says_what_it_does(run, path):
-    lines = run(*path, "-h").stdout.splitlines()
+    lines = run(*path, "-h").stdout.partition("\nOptions:\n")[2].splitlines()
     rows = [(line, following) for line, following in itertools.pairwise([*lines, ""]) if OPTION.match(line)]
     assert [line for line, following in rows if not re.search(r"\S  +\S", line) and not following.startswith("      ")] == []
 
