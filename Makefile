@@ -47,7 +47,7 @@ bench: bench-setup
 	$(BIN)/python bench/peers.py
 
 coverage: setup      ## write docs/COVERAGE.md anew
-	$(BIN)/python -m atoll.node.coverage > docs/COVERAGE.md
+	$(BIN)/python -m atoll.processes.coverage > docs/COVERAGE.md
 
 reference: setup     ## write docs/CLI.md anew
 	$(BIN)/python -m atoll.cli.reference > docs/CLI.md

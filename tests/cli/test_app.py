@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from atoll.cli.app import app
-from atoll.cli.light import UNAVAILABLE
+from atoll.cli.exec_env_status import UNAVAILABLE
 
 pytestmark = pytest.mark.xdist_group("cli")
 
@@ -28,8 +28,8 @@ def test_every_verb_explains_itself_with_an_example(shell, verb):
 
 
 def test_the_help_of_all_lists_every_verb(shell):
-    told = shell("--help").stdout
-    assert [verb[0] for verb in VERBS if verb[0] not in told] == []
+    output = shell("--help").stdout
+    assert [verb[0] for verb in VERBS if verb[0] not in output] == []
 
 
 def test_nothing_typed_is_answered_with_help(shell):
@@ -79,10 +79,10 @@ def request_id(world):
 
 def test_a_refusal_is_explained(world):
     asked = request_id(world)
-    told = world("explain", asked)
-    assert told.returncode == 0
-    assert "GetObject -> 404" in told.stdout
-    assert "NoSuchBucket" in told.stdout
+    output = world("explain", asked)
+    assert output.returncode == 0
+    assert "GetObject -> 404" in output.stdout
+    assert "NoSuchBucket" in output.stdout
     events = json.loads(world("explain", asked, "--json").stdout)
     assert events[-1]["operation"] == "GetObject"
 
@@ -92,9 +92,9 @@ def test_the_last_request_is_explained_at_once_with_the_region_that_answered(wor
     for key in ("one", "two"):
         put = f"import boto3\ntry:\n boto3.client('s3').get_object(Bucket='nobodys', Key='{key}')\nexcept Exception: pass"
         assert world("exec", "--from", "london", "--mode", "endpoint", "--", "python", "-c", put).returncode == 0
-        told = world("explain", "--last").stdout
-        assert re.match(r"entry: GET from london -> 404 in [\d.]+ ms, answered by us-east-1\nus-east-1: GetObject -> 404 in [\d.]+ ms, entered at london\n", told)
-        assert f"  key: {key}\n" in told
+        output = world("explain", "--last").stdout
+        assert re.match(r"entry: GET from london -> 404 in [\d.]+ ms, answered by us-east-1\nus-east-1: GetObject -> 404 in [\d.]+ ms, entered at london\n", output)
+        assert f"  key: {key}\n" in output
     assert world("exec", "--", "python", "-c", code).returncode == 0
     assert world("explain", "--last").stdout.startswith("us-east-1: ListBuckets -> 200 in ")
     assert json.loads(world("explain", "--last", "--json").stdout)[0]["operation"] == "ListBuckets"

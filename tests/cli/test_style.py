@@ -83,8 +83,8 @@ def test_an_option_that_there_is_not_is_refused_with_the_way_to_the_help(run, pa
 def test_a_command_that_there_is_not_is_answered_with_those_that_are(run, path):
     done = run(*path, "fly")
     assert done.exit_code == exits.SYNTAX
-    told = errors_of(done)
-    assert all(leaf[len(path)] in told for leaf in COMMANDS if leaf[: len(path)] == path and len(leaf) > len(path))
+    output = errors_of(done)
+    assert all(leaf[len(path)] in output for leaf in COMMANDS if leaf[: len(path)] == path and len(leaf) > len(path))
 
 
 @pytest.mark.parametrize("path", [path for path in LEAVES if path not in {("connect",), ("exec",)}], ids=" ".join)

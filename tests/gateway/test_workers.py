@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from atoll.domain.caller import Caller, Onward
+from atoll.domain.caller import Caller, ForwardedContext
 from atoll.domain.errors import ApiError, Unreachable, Upstream
-from atoll.domain.message import Body, Request, Response
-from atoll.gateway.record import RequestIds
+from atoll.domain.http_message import Body, Request, Response
+from atoll.gateway.request_log import RequestIds
 from atoll.gateway.workers import RETRY_S, WRITER_WAIT_S, UpToDate, Workers, WritesElsewhere
 from s3world import Ticks
 
@@ -62,18 +62,18 @@ def test_a_reading_process_reads_itself_and_hands_on_what_changes_something():
     inner, writer = Worker("inner"), Worker("writer")
     handler = reading(inner, writer)
     assert ask(handler, "HEAD").headers["x-worker"] == "inner"
-    answer = ask(handler, "PUT", body=Body.of(b"abc"), peer="192.0.2.9", secure=True)
-    assert answer.headers == {"x-worker": "writer"}
+    output = ask(handler, "PUT", body=Body.of(b"abc"), peer="192.0.2.9", secure=True)
+    assert output.headers == {"x-worker": "writer"}
     (asked,) = writer.asked
-    assert asked.onward == Onward("192.0.2.9", secure=True)  # the writer verifies the client's signature itself
+    assert asked.forwarded == ForwardedContext("192.0.2.9", secure=True)  # the writer verifies the client's signature itself
     assert asked.body.small == b"abc"
 
 
 def test_what_another_process_vouched_for_is_vouched_for_again():
-    vouched = Onward("192.0.2.7", secure=True, place="london", caller=Caller("root", "111122223333"), replica=True)
+    vouched = ForwardedContext("192.0.2.7", secure=True, place="london", caller=Caller("root", "111122223333"), replica=True)
     writer = Worker("writer")
-    ask(reading(Worker("inner"), writer), "PUT", onward=vouched)
-    assert writer.asked[0].onward == vouched
+    ask(reading(Worker("inner"), writer), "PUT", forwarded=vouched)
+    assert writer.asked[0].forwarded == vouched
 
 
 def test_a_writer_that_is_being_started_again_is_waited_for():
@@ -84,9 +84,9 @@ def test_a_writer_that_is_being_started_again_is_waited_for():
 
 def test_a_writer_that_stays_away_is_service_unavailable():
     writer, clock = Worker("writer", *[Unreachable("no")] * 10_000), Ticks(0.0)
-    answer = ask(reading(Worker("inner"), writer, clock), "PUT")
-    assert answer.status == 503
-    assert b"<Code>ServiceUnavailable</Code>" in answer.body.small
+    output = ask(reading(Worker("inner"), writer, clock), "PUT")
+    assert output.status == 503
+    assert b"<Code>ServiceUnavailable</Code>" in output.body.small
     assert clock.now() == pytest.approx(WRITER_WAIT_S, abs=2 * RETRY_S)
 
 

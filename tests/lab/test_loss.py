@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from atoll.lab.callers import LabFailed
+from atoll.lab.client_workers import LabFailed
 from atoll.lab.loss import Read, as_json, last_answer_from, outage
 
 # A caller reads every 100 ms: 30 ms each until the region is lost at 1.0, and 130 ms from 1.3 on.
@@ -43,9 +43,9 @@ def test_too_few_answers_give_no_figure(reads):
 
 
 def test_the_result_file_has_the_figures_rounded():
-    told = as_json(outage("tokyo", [*BEFORE, *FAILED, *AFTER], 1.0, "oregon"))
-    assert (told["before_p50_ms"], told["after_p50_ms"], told["failed_for_s"]) == (30.0, 130.0, 0.27)
-    assert (told["region"], told["answered_by"], told["failed_reads"]) == ("tokyo", "oregon", 3)
+    result = as_json(outage("tokyo", [*BEFORE, *FAILED, *AFTER], 1.0, "oregon"))
+    assert (result["before_p50_ms"], result["after_p50_ms"], result["failed_for_s"]) == (30.0, 130.0, 0.27)
+    assert (result["region"], result["answered_by"], result["failed_reads"]) == ("tokyo", "oregon", 3)
 
 
 def test_the_entry_s_log_says_which_region_answered_last(tmp_path):

@@ -4,7 +4,7 @@ from atoll.lab import plan as plans
 from atoll.lab import stages
 from atoll.lab.plan import Plan
 from atoll.lab.stages import Shares, Stage
-from atoll.node import config
+from atoll.processes import world_config
 
 THREE = [Stage("a", "boiling", 10.0), Stage("b", "cooking", 200.0), Stage("c", "eating", 30.0)]
 
@@ -52,7 +52,7 @@ def test_side_by_side_the_slowest_decides_and_in_turn_each_counts_by_its_weight(
 
 
 def expected(**of_plan):
-    return {stage.name: stage.expected_s for stage in plans.stages(Plan(**{"seed": 1, **of_plan}), config.load(None))}
+    return {stage.name: stage.expected_s for stage in plans.stages(Plan(**{"seed": 1, **of_plan}), world_config.load(None))}
 
 
 def test_the_quick_form_of_profile_aws_is_expected_to_end_within_two_minutes():
@@ -65,11 +65,11 @@ def test_no_stage_of_the_quick_forms_is_a_long_one():
 
 
 def test_the_full_forms_have_long_stages_and_say_so():
-    world = config.load(None)
+    world = world_config.load(None)
     for profile, long in (("aws", {"setup", "reads"}), ("native", {"reads"})):
         found = plans.stages(Plan(profile, 200, 8, 5, 1), world)
-        said = {stage.name for number, stage in enumerate(found) if "more than three minutes" in stages.opening(found, number)}
-        assert said == long
+        text = {stage.name for number, stage in enumerate(found) if "more than three minutes" in stages.opening(found, number)}
+        assert text == long
 
 
 def test_reads_of_profile_aws_wait_as_long_as_was_published():

@@ -9,7 +9,7 @@ import pytest
 
 from atoll.net import relay
 from atoll.net.relay import Inside, Relay
-from net.ground import PATIENCE_S
+from net.servers import PATIENCE_S
 
 NAME = "mabc.mrap.accesspoint.s3-global.amazonaws.com"
 
@@ -28,7 +28,7 @@ def datagrams():
     return sock
 
 
-class Entry:
+class ScanEntry:
     """Says `word` to each CONNECT, then echoes until the end."""
 
     def __init__(self, word=b"HTTP/1.1 200 Connection Established\r\n\r\n"):
@@ -70,24 +70,24 @@ async def talk(port, *pieces):
         await writer.drain()
         await asyncio.sleep(0)
     writer.write_eof()
-    told = await reader.read()
+    result = await reader.read()
     writer.close()
-    return told
+    return result
 
 
 async def served_again(tls):
     """The relay has not yet heard that its client has gone when the client has."""
     while True:
         try:
-            if told := await talk(tls, hello(NAME)):
-                return told
+            if result := await talk(tls, hello(NAME)):
+                return result
         except OSError:
             await asyncio.sleep(0.01)
 
 
 def test_a_client_of_tls_is_led_through_a_connect_to_the_name_it_asks_for():
     async def main():
-        entry, first = Entry(), hello(NAME)
+        entry, first = ScanEntry(), hello(NAME)
         async with relaying(entry) as (tls, _, _):
             assert await talk(tls, first, b"and more") == first + b"and more"
         assert entry.heads == [f"CONNECT {NAME}:443 HTTP/1.1\r\nHost: {NAME}:443\r\n\r\n".encode()]
@@ -97,7 +97,7 @@ def test_a_client_of_tls_is_led_through_a_connect_to_the_name_it_asks_for():
 
 def test_a_hello_may_arrive_byte_by_byte():
     async def main():
-        entry, first = Entry(), hello(NAME)
+        entry, first = ScanEntry(), hello(NAME)
         async with relaying(entry) as (tls, _, _):
             assert await talk(tls, *(first[at : at + 1] for at in range(len(first)))) == first
         assert NAME.encode() in entry.heads[0]
@@ -108,7 +108,7 @@ def test_a_hello_may_arrive_byte_by_byte():
 def test_megabytes_in_both_directions_are_whole_and_the_end_is_passed_on():
     async def main():
         first, body = hello(NAME), bytes(range(250)) * 40_000
-        async with relaying(Entry()) as (tls, _, _):
+        async with relaying(ScanEntry()) as (tls, _, _):
             assert await talk(tls, first, body) == first + body
 
     asyncio.run(main())
@@ -116,7 +116,7 @@ def test_megabytes_in_both_directions_are_whole_and_the_end_is_passed_on():
 
 def test_plain_http_goes_to_the_entry_as_it_is():
     async def main():
-        entry, request = Entry(), b"GET / HTTP/1.1\r\nHost: s3.us-east-1.amazonaws.com\r\n\r\n"
+        entry, request = ScanEntry(), b"GET / HTTP/1.1\r\nHost: s3.us-east-1.amazonaws.com\r\n\r\n"
         async with relaying(entry) as (_, plain, _):
             assert await talk(plain, request) == request
         assert entry.heads == [request]
@@ -124,12 +124,12 @@ def test_plain_http_goes_to_the_entry_as_it_is():
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01", b""])
-def test_what_is_no_tls_is_let_go_and_never_reaches_the_entry(said):
+@pytest.mark.parametrize("text", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01", b""])
+def test_what_is_no_tls_is_let_go_and_never_reaches_the_entry(text):
     async def main():
-        entry = Entry()
+        entry = ScanEntry()
         async with relaying(entry) as (tls, _, _):
-            assert await talk(tls, said) == b""
+            assert await talk(tls, text) == b""
         assert entry.heads == []
 
     asyncio.run(main())
@@ -137,7 +137,7 @@ def test_what_is_no_tls_is_let_go_and_never_reaches_the_entry(said):
 
 def test_an_entry_that_opens_no_tunnel_ends_the_connection():
     async def main():
-        async with relaying(Entry(b"HTTP/1.1 403 Refused\r\nContent-Length: 0\r\n\r\n")) as (tls, _, _):
+        async with relaying(ScanEntry(b"HTTP/1.1 403 Refused\r\nContent-Length: 0\r\n\r\n")) as (tls, _, _):
             assert await talk(tls, hello("example.com")) == b""
 
     asyncio.run(main())
@@ -147,7 +147,7 @@ def test_a_client_that_says_nothing_is_let_go(monkeypatch):
     monkeypatch.setattr(relay, "FIRST_BYTES_S", 0.05)
 
     async def main():
-        async with relaying(Entry()) as (tls, _, _):
+        async with relaying(ScanEntry()) as (tls, _, _):
             reader, writer = await asyncio.open_connection(*tls)
             assert await reader.read() == b""
             writer.close()
@@ -159,7 +159,7 @@ def test_beyond_its_limit_a_connection_is_closed_at_once_and_a_later_one_is_serv
     monkeypatch.setattr(relay, "CONNECTIONS_MAX", 1)
 
     async def main():
-        async with relaying(Entry()) as (tls, _, _):
+        async with relaying(ScanEntry()) as (tls, _, _):
             first, held = await asyncio.open_connection(*tls)
             held.write(hello(NAME))
             assert await first.readexactly(1) == b"\x16"
@@ -175,7 +175,7 @@ def test_beyond_its_limit_a_connection_is_closed_at_once_and_a_later_one_is_serv
 
 def test_when_it_ends_every_connection_is_cut():
     async def main():
-        entry = Entry()
+        entry = ScanEntry()
         async with relaying(entry) as (tls, _, _):
             reader, writer = await asyncio.open_connection(*tls)
             writer.write(hello(NAME))
@@ -192,12 +192,12 @@ def test_when_it_ends_every_connection_is_cut():
 def test_names_are_answered_from_its_own_address():
     async def main():
         loop = asyncio.get_running_loop()
-        async with relaying(Entry()) as (_, _, names):
+        async with relaying(ScanEntry()) as (_, _, names):
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
                 sock.setblocking(False)
                 await loop.sock_sendto(sock, b"\0\7\1\0\0\1\0\0\0\0\0\0\2s3\tamazonaws\3com\0\0\1\0\1", names)
-                told = await loop.sock_recv(sock, 512)
-        assert told[:2] == b"\0\7"
-        assert told.endswith(socket.inet_aton("127.0.0.1"))
+                result = await loop.sock_recv(sock, 512)
+        assert result[:2] == b"\0\7"
+        assert result.endswith(socket.inet_aton("127.0.0.1"))
 
     asyncio.run(main())

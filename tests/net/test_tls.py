@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from atoll.domain.errors import Upstream
-from atoll.domain.message import Body, Request, Response
-from atoll.net import certificates, tcp, tls
-from atoll.net.client import Pool
-from atoll.net.http1 import Http1Server
+from atoll.domain.http_message import Body, Request, Response
+from atoll.net import certificates, tcp_sockets, tls
+from atoll.net.http1_pool import Pool
+from atoll.net.http1_server import Http1Server
 from atoll.net.tls import dial_tls, over_tls, tls_or_plain
-from net.ground import PATIENCE_S, Dial, Wire, echo, serving, wire_to
+from net.servers import PATIENCE_S, Dial, Wire, echo, serving, wire_to
 
 NOW = 1_800_000_000.0
 TWO_MB = bytes(range(250)) * 8000
@@ -36,12 +36,12 @@ def trusting(ca):
 
 @asynccontextmanager
 async def serving_tls(ca, handler):
-    leaves = certificates.Leaves(ca, real_now)
-    context = certificates.server_context(leaves, now=real_now())
+    leaf_certificates = certificates.LeafCertificates(ca, real_now)
+    context = certificates.server_context(leaf_certificates, now=real_now())
     async with Http1Server(handler, clock=Dial()) as server:
-        sock = tcp.bound("127.0.0.1")
+        sock = tcp_sockets.bound("127.0.0.1")
         await server.listen([sock], lambda plain: over_tls(plain, context))
-        yield tcp.port_of(sock), leaves
+        yield tcp_sockets.port_of(sock), leaf_certificates
 
 
 def test_sni_chooses_the_leaf_and_the_request_is_secure(run, ca):
@@ -49,12 +49,12 @@ def test_sni_chooses_the_leaf_and_the_request_is_secure(run, ca):
         async def handler(request):
             return Response(200, {"x-secure": str(request.secure)})
 
-        async with serving_tls(ca, handler) as (port, leaves):
+        async with serving_tls(ca, handler) as (port, leaf_certificates):
             name = "bucket.s3.us-east-1.amazonaws.com"
-            dial = dial_tls(tcp.dial("127.0.0.1", port), trusting(ca), name)
+            dial = dial_tls(tcp_sockets.dial("127.0.0.1", port), trusting(ca), name)
             async with Pool(dial, name, clock=Dial()) as pool:
                 assert (await pool(Request("GET", "/", {}))).headers["x-secure"] == "True"
-            assert len(leaves) == 1
+            assert len(leaf_certificates) == 1
 
     run(main())
 
@@ -62,7 +62,7 @@ def test_sni_chooses_the_leaf_and_the_request_is_secure(run, ca):
 def test_who_calls_an_address_is_shown_the_local_leaf(run, ca):
     async def main():
         async with serving_tls(ca, echo) as (port, _):
-            async with Pool(dial_tls(tcp.dial("127.0.0.1", port), trusting(ca), "127.0.0.1"), "127.0.0.1", clock=Dial()) as pool:
+            async with Pool(dial_tls(tcp_sockets.dial("127.0.0.1", port), trusting(ca), "127.0.0.1"), "127.0.0.1", clock=Dial()) as pool:
                 assert (await pool(Request("GET", "/", {}))).status == 200
 
     run(main())
@@ -73,7 +73,7 @@ def test_a_server_of_another_authority_is_refused(run, ca, tmp_path):
 
     async def main():
         async with serving_tls(other, echo) as (port, _):
-            async with Pool(dial_tls(tcp.dial("127.0.0.1", port), trusting(ca), "localhost"), "x", clock=Dial()) as pool:
+            async with Pool(dial_tls(tcp_sockets.dial("127.0.0.1", port), trusting(ca), "localhost"), "x", clock=Dial()) as pool:
                 with pytest.raises(Upstream, match="TLS"):
                     await pool(Request("GET", "/", {}))
 
@@ -92,7 +92,7 @@ def test_two_megabytes_twelve_times_reach_a_slow_reader_whole(run, ca):
             return Response(200, {"Connection": "close"}, Body(much(), len(TWO_MB)))
 
         async with serving_tls(ca, handler) as (port, _):
-            async with Pool(dial_tls(tcp.dial("127.0.0.1", port), trusting(ca), "localhost"), "x", clock=Dial()) as pool:
+            async with Pool(dial_tls(tcp_sockets.dial("127.0.0.1", port), trusting(ca), "localhost"), "x", clock=Dial()) as pool:
                 for _ in range(12):
                     response = await pool(Request("GET", "/", {"host": "x"}))
                     digest = hashlib.sha256()
@@ -149,14 +149,14 @@ def raw_end(sock):
 
 
 def test_a_connect_tunnel_is_ended_in_place(run, ca):
-    leaves = certificates.Leaves(ca, real_now)
+    leaf_certificates = certificates.LeafCertificates(ca, real_now)
 
     async def main():
         inner = Http1Server(echo, clock=Dial())
 
         async def connect(tunnel):
             tunnel.accept()
-            tunnel.take(over_tls(lambda: inner.protocol(secure=True, peer=tunnel.peer), leaves.context_for(tunnel.host))())
+            tunnel.take(over_tls(lambda: inner.protocol(secure=True, peer=tunnel.peer), leaf_certificates.context_for(tunnel.host))())
 
         async with inner, serving(echo, connect=connect) as (_, port), wire_to(port) as wire:
             wire.send(b"CONNECT m.accesspoint.s3-global.amazonaws.com:443 HTTP/1.1\r\nHost: m\r\n\r\n")
@@ -165,7 +165,7 @@ def test_a_connect_tunnel_is_ended_in_place(run, ca):
             inside = Wire(wire.reader, wire.writer)
             for _ in range(2):
                 inside.send(b"PUT /inside HTTP/1.1\r\nHost: m\r\nContent-Length: 3\r\n\r\nabc")
-                status, headers, body = await inside.answer()
+                status, headers, body = await inside.response()
                 assert (status, headers["x-target"], body) == (200, "/inside", b"abc")
 
     run(main())
@@ -179,9 +179,9 @@ def test_nodes_take_only_callers_whom_the_authority_vouches_for(run, ca, known):
 
     async def main():
         async with Http1Server(echo, clock=Dial()) as server:
-            sock = tcp.bound("127.0.0.1")
+            sock = tcp_sockets.bound("127.0.0.1")
             await server.listen([sock], lambda plain: over_tls(plain, server_side))
-            async with Pool(dial_tls(tcp.dial("127.0.0.1", tcp.port_of(sock)), client_side, "node-b"), "b", clock=Dial()) as pool:
+            async with Pool(dial_tls(tcp_sockets.dial("127.0.0.1", tcp_sockets.port_of(sock)), client_side, "node-b"), "b", clock=Dial()) as pool:
                 assert await outcome(pool) == ("answered" if known else "refused")
 
     run(main())
@@ -213,9 +213,9 @@ def test_openssl_finds_the_chain_in_order(ca, flag):
             )
             return (await process.communicate())[0].decode()
 
-    said = asyncio.run(main())
-    assert "Verify return code: 0 (ok)" in said
-    assert "ALPN protocol: http/1.1" in said
+    text = asyncio.run(main())
+    assert "Verify return code: 0 (ok)" in text
+    assert "ALPN protocol: http/1.1" in text
 
 
 @asynccontextmanager
@@ -225,7 +225,7 @@ async def serving_either(ca):
     async def handler(request):
         return Response(200, {"x-secure": str(request.secure)})
 
-    context = certificates.server_context(certificates.Leaves(ca, real_now), now=real_now())
+    context = certificates.server_context(certificates.LeafCertificates(ca, real_now), now=real_now())
     async with Http1Server(handler, clock=Dial()) as server:
         either = tls_or_plain(over_tls(lambda: server.protocol(secure=True), context), server.protocol)
         listener = await asyncio.get_running_loop().create_server(either, "127.0.0.1", 0)
@@ -237,7 +237,7 @@ def test_the_first_byte_tells_tls_from_plain_http(run, ca):
     async def main():
         name = "bucket.s3.us-east-1.amazonaws.com"
         async with serving_either(ca) as port:
-            plain = tcp.dial("127.0.0.1", port)
+            plain = tcp_sockets.dial("127.0.0.1", port)
             for dial, secure in ((plain, "False"), (dial_tls(plain, trusting(ca), name), "True")):
                 async with Pool(dial, name, clock=Dial()) as pool:
                     assert (await pool(Request("GET", "/", {}))).headers["x-secure"] == secure

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from atoll import __version__
-from atoll.cli import account, inspect, lab, light, production, world
+from atoll.cli import account, check_explain_config, exec_env_status, lab, serve, up_down_connect
 from atoll.cli.exits import OK
 from atoll.cli.style import App, examples
 
@@ -37,16 +37,16 @@ def _light(verb: str, what: str) -> None:
 
     @app.command(verb, help=what, context_settings=PASS_THROUGH)
     def run(context: typer.Context) -> None:
-        raise typer.Exit(light.main(verb, context.args))
+        raise typer.Exit(exec_env_status.main(verb, context.args))
 
 
 _light("exec", "Run a command as if it stood in a place.")
 _light("env", "Print the variables that let a shell stand in a place.")
 _light("status", "Say which places answer.")
-world.register(app)
-production.register(app)
+up_down_connect.register(app)
+serve.register(app)
 account.register(app)
-inspect.register(app)
+check_explain_config.register(app)
 app.add_typer(lab.app, name="lab")
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from atoll.cli.exits import FAILED, OK, SYNTAX, say
+from atoll.cli.exits import FAILED, OK, SYNTAX, print_error
 from atoll.domain.oserrors import in_words
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -57,15 +57,15 @@ class Group(TyperGroup):
     def main(self, *given: Any, standalone_mode: bool = True, **named: Any) -> Any:
         if not standalone_mode:
             return super().main(*given, **named | {"standalone_mode": False})
-        sys.exit(self._worded(*given, **named))
+        sys.exit(self._as_text(*given, **named))
 
-    def _worded(self, *given: Any, **named: Any) -> int:
+    def _as_text(self, *given: Any, **named: Any) -> int:
         try:
             code = super().main(*given, **named | {"standalone_mode": False})
         except typer.TyperException as error:
             return _refused(error)
         except OSError as error:
-            say(in_words(error))
+            print_error(in_words(error))
             return FAILED
         return code if isinstance(code, int) else OK
 
@@ -81,7 +81,7 @@ def _refused(error: typer.TyperException) -> int:
         text = f"{text}; there are: {', '.join(known)}"
     text = text.replace("Input should be ", "expected ").partition(", unable to parse")[0]  # how pydantic says it
     hint = f"; see `{context.command_path} -h`" if context is not None else ""
-    say(f"{text[:1].lower()}{text[1:]}{hint}")
+    print_error(f"{text[:1].lower()}{text[1:]}{hint}")
     return int(error.exit_code)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from atoll.aws_protocols.codec import codec
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Request, Response
-from atoll.rules.naming import named, scope_of
-from atoll.wire.codec import codec
+from atoll.domain.http_message import Request, Response
+from atoll.rules.endpoint_hostnames import named, scope_of
 
 HOST_ID = "YXRvbGw="  # x-amz-id-2: which host answered; the log knows more
 SERVICES = frozenset(("s3", "s3control", "iam", "sts"))

@@ -6,15 +6,15 @@ import itertools
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from atoll.domain.caller import Onward
+from atoll.domain.caller import ForwardedContext
 from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError, Unreachable, Upstream
-from atoll.domain.message import Request, Response
-from atoll.domain.shapes import Handler
-from atoll.gateway.front import incoming, outgoing
-from atoll.gateway.record import RequestIds
+from atoll.domain.http_message import Request, Response
+from atoll.domain.interfaces import Handler
+from atoll.gateway.entry_router import incoming, without_local_fields
 from atoll.gateway.refusal import refusal
-from atoll.net.client import SAFE_METHODS
+from atoll.gateway.request_log import RequestIds
+from atoll.net.http1_pool import SAFE_METHODS
 
 WRITER_WAIT_S = 5.0  # how long a request waits for a writer that is being started again
 RETRY_S = 0.02
@@ -59,9 +59,9 @@ class WritesElsewhere:
         return self._inner(request) if request.method in SAFE_METHODS else self._handed_on(request)
 
     async def _handed_on(self, request: Request) -> Response:
-        onward = request.onward or Onward(request.peer, request.secure)
+        forwarded = request.forwarded or ForwardedContext(request.peer, request.secure)
         try:
-            return incoming(request, await self._asked(outgoing(request, onward, request.target)))
+            return incoming(request, await self._asked(without_local_fields(request, forwarded, request.target)))
         except ApiError as error:  # the request's own body
             return self._fault(request, error)
         except Upstream as error:

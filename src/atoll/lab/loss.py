@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atoll.lab.callers import CallerProcess, LabFailed, Told, Wait
-from atoll.lab.files import File
+from atoll.lab.client_workers import CallerProcess, LabFailed, Message, Wait
 from atoll.lab.quantiles import p50
-from atoll.lab.world import LabWorld
-from atoll.node.supervisor import NotRunning, ask
+from atoll.lab.sample_files import File
+from atoll.lab.temporary_world import LabWorld
+from atoll.processes.supervisor import NotRunning, ask
 
 READS_BEFORE, READS_AFTER = 30, 30  # answered reads; the figures beside them are medians of these
 TIMEOUT_S = 40.0
@@ -80,11 +80,11 @@ def _ms(read: Read) -> float:
 
 def measure(
     caller: CallerProcess, world: LabWorld, file: File, on_share: Callable[[float], None] = lambda _share: None
-) -> Generator[Wait, dict[str, Told], Loss]:
+) -> Generator[Wait, dict[str, Message], Loss]:
     """Kills the region in which the caller stands. `on_share` is told which share of the reads is done."""
     region, lost_at = caller.place, 0.0
 
-    def on_message(_place: str, message: Told) -> None:
+    def on_message(_place: str, message: Message) -> None:
         nonlocal lost_at
         on_share(message["answered"] / (READS_BEFORE + READS_AFTER))
         if not lost_at and message["answered"] >= READS_BEFORE:

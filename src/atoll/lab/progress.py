@@ -30,7 +30,7 @@ class Progress:
         self._fd = fd
         self._terminal = os.isatty(self._fd)
         self._index = -1
-        self._began = self._said = 0.0
+        self._began = self._text_response = 0.0
         self._share: float | None = None
         self._detail = ""
 
@@ -41,7 +41,7 @@ class Progress:
         """The next stage. It must be the one that the plan has next."""
         self._index += 1
         assert self._stages[self._index].name == name, f"{name} is not stage {self._index + 1}"
-        self._began = self._said = time.monotonic()
+        self._began = self._text_response = time.monotonic()
         self._share, self._detail = None, ""
         self.say(stages.opening(self._stages, self._index))
 
@@ -55,8 +55,8 @@ class Progress:
         text = stages.line(self._stages, self._index, now - self._began, self._share, self._detail)
         if self._terminal:
             self._write(f"{ERASE_LINE}{text[: shutil.get_terminal_size().columns - 1]}")
-        elif now - self._said >= PLAIN_EVERY_S:
-            self._said = now
+        elif now - self._text_response >= PLAIN_EVERY_S:
+            self._text_response = now
             self._write(f"{text}\n")
 
     @contextmanager

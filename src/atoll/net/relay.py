@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from atoll.rules.clienthello import HELLO_MAX_BYTES, NotTls, server_name
-from atoll.rules.dns import answer
+from atoll.rules.dns import response
 
 PIECE_BYTES = 256 * 1024
 BUFFER_BYTES = 1024 * 1024  # of one direction of one connection, before its sender is told to wait
@@ -57,7 +57,7 @@ class Names(asyncio.DatagramProtocol):
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        said = answer(data, self._address)
+        said = response(data, self._address)
         if said is not None:
             self._transport.sendto(said, addr)  # type: ignore[attr-defined]
 
@@ -78,7 +78,7 @@ class Relay:
         async with asyncio.TaskGroup() as group:
             servers = [
                 await asyncio.start_server(self._begin(group, lead), sock=sock, limit=BUFFER_BYTES)
-                for sock, lead in ((self._inside.tls, self._tunnelled), (self._inside.plain, self._as_it_is))
+                for sock, lead in ((self._inside.tls, self._tunnelled), (self._inside.plain, self._no_catch_up))
             ]
             await ended()
             names.close()
@@ -109,7 +109,7 @@ class Relay:
         finally:
             entry.writer.close()
 
-    async def _as_it_is(self, client: Pair) -> None:
+    async def _no_catch_up(self, client: Pair) -> None:
         entry = Pair(*await asyncio.open_connection(*self._entry, limit=BUFFER_BYTES))
         try:
             await _join(client, entry)

@@ -15,8 +15,8 @@ from typing import cast
 
 from atoll.domain.errors import Upstream
 from atoll.domain.oserrors import in_words
-from atoll.net.tcp import Dial
-from atoll.net.tunnel import deliver
+from atoll.net.connect_tunnel import deliver
+from atoll.net.tcp_sockets import Dial
 
 HANDSHAKE = 22  # the first byte of every TLS connection (RFC 8446 section 5.1); no HTTP method begins so
 HANDSHAKE_S = 30  # until a handshake is given up

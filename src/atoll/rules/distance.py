@@ -21,14 +21,14 @@ class Distance:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Coordinates:
     """Degrees north and east."""
 
     latitude: float
     longitude: float
 
 
-def great_circle_km(a: Point, b: Point) -> float:
+def great_circle_km(a: Coordinates, b: Coordinates) -> float:
     """Haversine formula."""
     lat_a, lat_b = math.radians(a.latitude), math.radians(b.latitude)
     half = math.sin((lat_b - lat_a) / 2) ** 2
@@ -36,15 +36,15 @@ def great_circle_km(a: Point, b: Point) -> float:
     return 2 * EARTH_KM * math.asin(math.sqrt(half))
 
 
-def estimate(a: Point, b: Point) -> Distance:
+def estimate(a: Coordinates, b: Coordinates) -> Distance:
     """A round trip of 1.35 * 2 * km / 200 + 2."""
     return Distance(DETOUR * 2 * great_circle_km(a, b) / FIBRE_KM_PER_MS + FIXED_MS, "estimate")
 
 
 def distance(
-    a: str, b: str, *, links: Mapping[frozenset[str], Distance], points: Mapping[str, Point], same_ms: float
+    a: str, b: str, *, links: Mapping[frozenset[str], Distance], coordinates: Mapping[str, Coordinates], same_ms: float
 ) -> Distance:
     """Between two named places; `same_ms` inside one."""
     if a == b:
         return Distance(same_ms, "same place")
-    return links.get(frozenset((a, b))) or estimate(points[a], points[b])
+    return links.get(frozenset((a, b))) or estimate(coordinates[a], coordinates[b])

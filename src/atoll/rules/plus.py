@@ -17,11 +17,11 @@ def readings(target: str, *, s3: bool, strict: bool) -> tuple[str, ...]:
     if "+" not in target:
         return (target,)
     path, mark, query = target.partition("?")
-    paths = _meant(path, (PLUS,) if not s3 else (BLANK,) if strict else (PLUS, BLANK))
-    return tuple(f"{one}{mark}{two}" for one in paths for two in _meant(query, (PLUS, BLANK)))
+    paths = _find_version(path, (PLUS,) if not s3 else (BLANK,) if strict else (PLUS, BLANK))
+    return tuple(f"{one}{mark}{two}" for one in paths for two in _find_version(query, (PLUS, BLANK)))
 
 
-def _meant(text: str, escapes: tuple[str, ...]) -> tuple[str, ...]:
+def _find_version(text: str, escapes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(text.replace("+", escape) for escape in escapes) if "+" in text else (text,)
 
 

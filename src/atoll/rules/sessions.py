@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from atoll.domain.caller import Caller
 from atoll.domain.errors import ApiError
-from atoll.rules.token import TEMPORARY
+from atoll.rules.session_token import TEMPORARY
 
 # What credentials of GetSessionToken may ask of STS.
 STS_OPEN = frozenset(("AssumeRole", "GetCallerIdentity"))

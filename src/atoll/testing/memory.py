@@ -11,25 +11,25 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 
+from atoll.control_store import ControlStore
 from atoll.domain.clock import Clock
 from atoll.domain.errors import Upstream
-from atoll.domain.message import Body, Request, Response
-from atoll.domain.shapes import Handler, Store
+from atoll.domain.http_message import Body, Request, Response
+from atoll.domain.interfaces import Handler, Store
 from atoll.gateway.metrics import Metrics
-from atoll.gateway.record import Recorder, RequestIds
-from atoll.node import config, region
+from atoll.gateway.request_log import RequestIds, RequestLog
+from atoll.object_store.memory_store import MemoryStore
+from atoll.object_store.wrappers.change_announcing import AnnouncedStore
+from atoll.object_store.wrappers.fault_injection import FaultyStore
+from atoll.processes import build_region, world_config
 from atoll.rules.sigv4 import Credentials, sign
-from atoll.services.iam.making import create_world
-from atoll.services.iam.plane import Identities
-from atoll.services.s3.here import RuleBook
-from atoll.services.s3.nudge import Nudge
-from atoll.services.s3control.plane import AccessPoints
-from atoll.state import State
-from atoll.store.memory import MemoryStore
-from atoll.store.wrap.announced import Announced
-from atoll.store.wrap.faulty import Faulty
+from atoll.services.iam.id_generation import create_root_account
+from atoll.services.iam.identities import Identities
+from atoll.services.s3.change_notifier import ChangeNotifier
+from atoll.services.s3.dependencies import ReplicationRuleCache
+from atoll.services.s3control.access_points import MrapLookup
 
-__all__ = ["FakeClock", "Faulty", "MemoryRegion", "MemoryStore", "memory_region"]
+__all__ = ["FakeClock", "FaultyStore", "MemoryRegion", "MemoryStore", "memory_region"]
 
 BEGINNING_S = 1_800_000_000.0
 TURNS = 50  # of the event loop, given to what a moment woke before the next moment comes
@@ -81,7 +81,7 @@ class MemoryRegion:
     name: str
     handler: Handler
     store: Store
-    state: State
+    state: ControlStore
     clock: Clock
     account: str
     root: Credentials
@@ -107,17 +107,17 @@ class MemoryRegion:
 
 @asynccontextmanager
 async def memory_region(
-    name: str = "us-east-1", *, store: Store | None = None, clock: Clock | None = None, compat: config.Compat = "lenient"
+    name: str = "us-east-1", *, store: Store | None = None, clock: Clock | None = None, compat: world_config.Compat = "lenient"
 ) -> AsyncIterator[MemoryRegion]:
     """One region of the built-in world, alone: no listener, and no background work, so that replication and access points
     stay wishes. `store` may be an engine under test or a Faulty around one."""
     clock = clock or FakeClock()
-    world = config.load(None).with_settings(None, compat)
-    state = State.memory()
+    world = world_config.load(None).with_settings(None, compat)
+    state = ControlStore.memory()
     try:
-        root = await create_world(state, dice=os.urandom, now=clock.now())
+        root = await create_root_account(state, random_bytes=os.urandom, now=clock.now())
         shared = _shared(world, name, state, store or MemoryStore(name, lambda: int(clock.now() * 1000)), clock)
-        handler = region.gateway(shared, RequestIds())
+        handler = build_region.gateway(shared, RequestIds())
         yield MemoryRegion(
             name, handler, shared.store, state, clock, root.account, Credentials(root.access_key, root.secret)
         )
@@ -126,22 +126,22 @@ async def memory_region(
 
 
 def _shared(
-    world: config.World, name: str, state: State, store: Store, clock: Clock
-) -> region.Shared:
-    nudge = Nudge()
-    return region.Shared(
+    world: world_config.World, name: str, state: ControlStore, store: Store, clock: Clock
+) -> build_region.Shared:
+    change_notifier = ChangeNotifier()
+    return build_region.Shared(
         world=world,
         name=name,
         state=state,
         engine=store,
-        store=Announced(store, nudge.ring),
+        store=AnnouncedStore(store, change_notifier.notify),
         clock=clock,
         identities=Identities(state, os.urandom),
-        points=AccessPoints(state),
-        nudge=nudge,
-        record=Recorder(None, name),
+        mraps=MrapLookup(state),
+        change_notifier=change_notifier,
+        request_log=RequestLog(None, name),
         metrics=Metrics(name),
-        rules=RuleBook(),
+        rules=ReplicationRuleCache(),
         peer=lambda _: _alone,
     )
 

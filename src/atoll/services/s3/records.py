@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from atoll.state import Table
+from atoll.control_store import Table
 
 Versioning = Literal["", "Enabled", "Suspended"]
 

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from atoll.domain.call import Answer, Call
+from atoll.domain.api_call import Call, OperationOutput
 from atoll.domain.errors import ApiError
-from atoll.services.s3control.finding import own
-from atoll.services.s3control.here import Here
-from atoll.services.s3control.members import SWITCHES, block_of
+from atoll.services.s3control.access_point_buckets import SWITCHES, block_of
+from atoll.services.s3control.dependencies import Dependencies
+from atoll.services.s3control.lookup import own
 from atoll.services.s3control.records import ACCOUNT_BLOCKS, AccountBlockRecord
 
 
-async def GetPublicAccessBlock(here: Here, call: Call, *, AccountId: str) -> Answer:
-    own(here, call, AccountId)
-    record = here.state.get(ACCOUNT_BLOCKS, AccountId)
+async def GetPublicAccessBlock(deps: Dependencies, call: Call, *, AccountId: str) -> OperationOutput:
+    own(deps, call, AccountId)
+    record = deps.state.get(ACCOUNT_BLOCKS, AccountId)
     if record is None:
         raise ApiError("NoSuchPublicAccessBlockConfiguration", "The public access block configuration was not found")
     members = {member: getattr(record.block, field) for field, member in SWITCHES.items()}
-    return Answer({"PublicAccessBlockConfiguration": members})
+    return OperationOutput({"PublicAccessBlockConfiguration": members})
 
 
 async def PutPublicAccessBlock(
-    here: Here, call: Call, *, AccountId: str, PublicAccessBlockConfiguration: Mapping[str, bool] | None = None
-) -> Answer:
+    deps: Dependencies, call: Call, *, AccountId: str, PublicAccessBlockConfiguration: Mapping[str, bool] | None = None
+) -> OperationOutput:
     """A switch that is left out is off."""
-    own(here, call, AccountId)
+    own(deps, call, AccountId)
     if not PublicAccessBlockConfiguration:
         raise ApiError("MalformedXML", "A PublicAccessBlockConfiguration sets at least one switch.")
     record = AccountBlockRecord(block_of(PublicAccessBlockConfiguration))
-    await here.state.change(lambda change: change.put(ACCOUNT_BLOCKS, AccountId, record))
-    return Answer()
+    await deps.state.transact(lambda transaction: transaction.put(ACCOUNT_BLOCKS, AccountId, record))
+    return OperationOutput()
 
 
-async def DeletePublicAccessBlock(here: Here, call: Call, *, AccountId: str) -> Answer:
-    own(here, call, AccountId)
-    await here.state.change(lambda change: change.delete(ACCOUNT_BLOCKS, AccountId))
-    return Answer()
+async def DeletePublicAccessBlock(deps: Dependencies, call: Call, *, AccountId: str) -> OperationOutput:
+    own(deps, call, AccountId)
+    await deps.state.transact(lambda transaction: transaction.delete(ACCOUNT_BLOCKS, AccountId))
+    return OperationOutput()
