@@ -1,5 +1,6 @@
 import pytest
 
+from atoll.domain.arn import account_in
 from atoll.domain.errors import ApiError
 from atoll.rules import access_control_lists
 
@@ -47,3 +48,27 @@ def test_a_written_list_may_say_what_is_so():
 def test_any_other_written_list_is_refused(policy):
     with pytest.raises(ApiError, match="AccessControlListNotSupported"):
         access_control_lists.check_list(policy, ME, access_control_lists.ENFORCED)
+
+
+
+@pytest.mark.parametrize(
+    ("owner", "ownership", "whose"),
+    [("444455556666", access_control_lists.ENFORCED, ME), ("444455556666", "", "444455556666"), ("", "", ME), (ME, "", ME)],
+)
+def test_an_object_is_the_bucket_owners_where_lists_are_off_or_nobody_is_named(owner, ownership, whose):
+    assert access_control_lists.of_object(owner, ME, ownership) == whose
+
+
+@pytest.mark.parametrize(
+    ("arn", "account"),
+    [
+        (f"arn:aws:iam::{ME}:role/a/b", ME),
+        (f"arn:aws:s3::{ME}:accesspoint/m.mrap/object/a:b", ME),
+        ("arn:aws:iam::aws:policy/AdministratorAccess", ""),
+        ("arn:aws:s3:::bucket/k", ""),
+        ("arn:aws:iam::*:role/r", ""),
+        ("*", ""),
+    ],
+)
+def test_an_arn_names_an_account_or_none(arn, account):
+    assert account_in(arn) == account
