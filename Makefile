@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-$(shell cat requirements.lock pyproject.toml tests/clients/node/package-lock.json 2>/dev/null | sha256sum | cut -c1-16)
-CLIENTS := $(VENV)/.clients-$(shell sha256sum tests/clients/requirements.lock | cut -c1-16)
+CLIENTS := $(VENV)/.clients-$(shell sha256sum tests/clients/requirements.lock 2>/dev/null | cut -c1-16)
 BENCH := $(VENV)/.bench-$(shell sha256sum bench.lock | cut -c1-16)
 # The clients under test must meet this world's CA and proxy only, whatever the shell has set.
 CLEAN := env -u AWS_CA_BUNDLE -u REQUESTS_CA_BUNDLE -u SSL_CERT_FILE -u NODE_EXTRA_CA_CERTS -u HTTPS_PROXY -u HTTP_PROXY

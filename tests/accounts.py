@@ -129,7 +129,7 @@ class TwoAccounts:
             change.put(MRAPS, mrap_key(owner.id, "p"), record)
             change.put(ALIASES, ALIAS, AliasRecord(mrap_key(owner.id, "p")))
 
-        await self.region.state.change(put)
+        await self.region.state.transact(put)
 
     async def through(self, owner, who, method="GET", target="/k"):
         """A request that came through the access point, as the entry vouches for it."""

@@ -203,7 +203,7 @@ class Client:
     def received(self):
         return b"".join(self.transport.received)
 
-    async def answer(self):
+    async def response(self):
         """Status and all bytes of the next answer; also a 100. Fails when none comes."""
         for _ in range(TURNS_MAX):
             head, end, rest = self.received.partition(b"\r\n\r\n")
@@ -222,7 +222,7 @@ class Client:
 @asynccontextmanager
 async def ends(folder):
     async with running_region(folder) as given:
-        given.laws.points[POINT_ARN] = protection()
+        given.policies.mraps[POINT_ARN] = protection()
         assert (await given.ask("PUT", f"/{BUCKET}")).status == 200
         made = Ends(given)
         async with made.region, made.entry:

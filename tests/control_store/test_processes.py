@@ -18,7 +18,7 @@ CHILD = """
 import asyncio, sys, time
 import msgspec
 from pathlib import Path
-from atoll.control_store import State, Table
+from atoll.control_store import ControlStore, Table
 
 class Thing(msgspec.Struct, frozen=True):
     size: int
@@ -35,11 +35,11 @@ def linger(change):
     sys.stdin.read()
 
 async def main(what, path, times):
-    state = State.open(Path(path))
+    state = ControlStore.open(Path(path))
     print("ready", flush=True)
     sys.stdin.readline()
     for _ in range(int(times)):
-        await state.change({"count": count, "linger": linger}[what])
+        await state.transact({"count": count, "linger": linger}[what])
     print(time.monotonic(), flush=True)
 
 asyncio.run(main(*sys.argv[1:]))

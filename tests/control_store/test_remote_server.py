@@ -42,7 +42,7 @@ def ask(tmp_path):
 
 
 def proposed(**parts):
-    whole = {"id": "1", "seen": 0, "reads": [], "spans": [], "writes": []} | parts
+    whole = {"id": "1", "seen": 0, "reads": [], "prefix_reads": [], "writes": []} | parts
     return msgspec.msgpack.encode(Proposal(**whole))
 
 

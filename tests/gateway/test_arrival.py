@@ -39,9 +39,9 @@ class Upload:
             headers["x-amz-decoded-content-length"] = str(len(WHOLE))
         if trailer:
             headers["x-amz-trailer"] = "x-amz-checksum-crc32"
-        credentials = ends.region.root if secret is None else sigv4.Credentials(ends.region.root.access_key, secret)
+        credentials = ends.gate.root if secret is None else sigv4.Credentials(ends.gate.root.access_key, secret)
         request = Request("PUT", f"/{ALIAS if way == 'point' else BUCKET}/{key}", headers)
-        added = sigv4.sign(request, credentials, region=REGION, now=ends.region.clock.now(), payload=payload)
+        added = sigv4.sign(request, credentials, region=REGION, now=ends.gate.clock.now(), payload=payload)
         request = Request("PUT", request.target, {**headers, **added})
         pieces = self._framed(request, how, credentials, CRC32 if trailer else {}) if self.framed else list(DATA)
         if spoil:
@@ -55,7 +55,7 @@ class Upload:
     def _framed(request, how, credentials, trailers):
         request_signature = parse_signature(request)
         key = sigv4.signing_key(credentials.secret, request_signature.day, request_signature.region, request_signature.service)
-        where, previous, pieces = (request_signature.algorithm, request_signature.stamp, request_signature.scope), request_signature.signature, []
+        where, previous, pieces = (request_signature.algorithm, request_signature.amz_date, request_signature.scope), request_signature.signature, []
         for data in (*DATA, b""):
             line = f"{len(data):x}"
             if MODES[how].algorithm:
@@ -101,8 +101,8 @@ async def outcome(ends, server, pieces, turns=2):
     """What one upload came to: status, code, ETag answered, and what is stored. Nothing is stored before."""
     client = ends.client(server)
     await client.say(*pieces, turns=turns)
-    status, head, body = await client.output()
-    stored = await ends.region.world.store.delete(Key(BUCKET, "k"), "null")
+    status, head, body = await client.response()
+    stored = await ends.gate.world.store.delete(Key(BUCKET, "k"), "null")
     client.transport.close()
     etag = head.lower().partition('etag: "')[2].partition('"')[0]
     return status, between(body, "Code"), etag, stored.etag if stored else None
@@ -243,7 +243,7 @@ def test_a_document_is_read_and_judged_alike_in_every_split(tmp_path, way):
 
     async def scenario(ends):
         added = sigv4.sign(
-            Request("PUT", f"/{BUCKET}?policy", {"host": PLAIN}), ends.region.root, region=REGION, now=ends.region.clock.now(),
+            Request("PUT", f"/{BUCKET}?policy", {"host": PLAIN}), ends.gate.root, region=REGION, now=ends.gate.clock.now(),
             payload=hashlib.sha256(policy).hexdigest(),
         )  # fmt: skip
         head = f"PUT /{BUCKET}?policy HTTP/1.1\r\nhost: {PLAIN}\r\ntransfer-encoding: chunked\r\ncontent-md5: {digest}\r\n"
@@ -273,7 +273,7 @@ def test_what_needs_no_body_needs_no_length(tmp_path, way):
     """S3 asks for a length where an object's bytes are expected: not of CreateBucket, whose document may be left out."""
 
     async def scenario(ends):
-        added = sigv4.sign(Request("PUT", "/other-bucket", {"host": PLAIN}), ends.region.root, region=REGION, now=ends.region.clock.now(), payload=UNSIGNED)
+        added = sigv4.sign(Request("PUT", "/other-bucket", {"host": PLAIN}), ends.gate.root, region=REGION, now=ends.gate.clock.now(), payload=UNSIGNED)
         lines = "".join(f"{name}: {value}\r\n" for name, value in {"host": PLAIN, **added}.items())
         found = await outcome(ends, server_of(ends, way), [f"PUT /other-bucket HTTP/1.1\r\n{lines}\r\n".encode()])
         assert found[0] == 200
@@ -302,16 +302,16 @@ def test_a_refused_upload_is_not_asked_for_and_its_connection_is_used_again(tmp_
         client = ends.client(server_of(ends, way))
         for _ in range(3):
             await client.say(expecting(refused))
-            found = await client.output()
+            found = await client.response()
             assert (found[0], between(found[2], "Code")) == (status, code)
             await client.settle()
             assert client.received == b""  # nothing behind it, and nothing was before it
         assert ends.pool.open <= 1  # the way to the region is kept too
         await client.say(expecting(good))
-        assert (await client.output())[0] == 100
+        assert (await client.response())[0] == 100
         await client.say(good.body)
-        assert (await client.output())[0] == 200
-        assert (await ends.region.world.store.head(Key(BUCKET, "k"))).etag == ETAG
+        assert (await client.response())[0] == 200
+        assert (await ends.gate.world.store.head(Key(BUCKET, "k"))).etag == ETAG
 
     result(tmp_path, scenario)
 
@@ -325,13 +325,13 @@ def test_a_client_that_waits_is_asked_once_and_one_that_does_not_is_served(tmp_p
         upload = Upload(ends, way, how, http_chunks=http_chunks, trailer=trailer)
         client = ends.client(server_of(ends, way))
         await client.say(expecting(upload))
-        assert (await client.output())[0] == 100
+        assert (await client.response())[0] == 100
         await client.say(*pieces_of(upload.body, range(0, len(upload.body), 11)))
-        assert (await client.output())[0] == 200
+        assert (await client.response())[0] == 200
         await client.say(expecting(upload) + upload.body)
-        answers = [await client.output()]
+        answers = [await client.response()]
         if answers[0][0] == 100:
-            answers.append(await client.output())
+            answers.append(await client.response())
         assert answers[-1][0] == 200
         assert ends.refused == []
 
@@ -348,12 +348,12 @@ def test_what_says_how_the_body_comes_may_be_signed_and_reaches_the_region_as_it
             for cut in (None, len(upload.head), len(upload.head) + 3):
                 client = ends.client(server_of(ends, way))
                 await client.say(*pieces_of(upload.bytes, [cut] if cut else []))
-                found = await client.output()
-                assert (found if found[0] != 100 else await client.output())[0] == 200, cut
+                found = await client.response()
+                assert (found if found[0] != 100 else await client.response())[0] == 200, cut
             upload = Upload(ends, way, UNSIGNED, http_chunks=False, extra={"content-length": "5"})
             assert await outcome(ends, server_of(ends, way), [upload.bytes]) == GOOD
             request = Request("DELETE", f"/{BUCKET}/k", {"host": PLAIN, "content-length": "0"})
-            added = sigv4.sign(request, ends.region.root, region=REGION, now=ends.region.clock.now(), payload=UNSIGNED)
+            added = sigv4.sign(request, ends.gate.root, region=REGION, now=ends.gate.clock.now(), payload=UNSIGNED)
             lines = "".join(f"{name}: {value}\r\n" for name, value in {**request.headers, **added}.items())
             assert (await outcome(ends, server_of(ends, way), [f"DELETE {request.target} HTTP/1.1\r\n{lines}\r\n".encode()]))[0] == 204
 

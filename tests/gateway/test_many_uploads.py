@@ -22,7 +22,7 @@ async def _one(wire, upload, rng):
         at = cut
         await asyncio.sleep(rng.choice(HESITATIONS_S))
     wire.send(upload.bytes[at:])
-    status, _, body = await wire.output()
+    status, _, body = await wire.response()
     return status, body
 
 

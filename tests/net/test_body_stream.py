@@ -64,15 +64,15 @@ def test_what_is_not_read_halts_the_transport_once_until_most_of_it_was_read():
         body, piece = incoming_body(), bytes(BUFFER_LOW_BYTES)
         for _ in range(BUFFER_HIGH_BYTES // BUFFER_LOW_BYTES):
             body.push(piece)
-        assert body._flow.turns == []
+        assert body._flow_control.turns == []
         body.push(piece)
         body.push(piece)
-        assert body._flow.turns == ["halt"]
+        assert body._flow_control.turns == ["halt"]
         for _ in range(4):
             await anext(body)
-        assert body._flow.turns == ["halt"]
+        assert body._flow_control.turns == ["halt"]
         await anext(body)
-        assert body._flow.turns == ["halt", "flow"]
+        assert body._flow_control.turns == ["halt", "flow"]
 
     asyncio.run(run())
 
@@ -82,7 +82,7 @@ def test_a_body_that_is_over_holds_the_transport_no_longer(end):
     body = incoming_body()
     body.push(bytes(BUFFER_HIGH_BYTES + 1))
     end(body)
-    assert body._flow.turns == ["halt", "flow"]
+    assert body._flow_control.turns == ["halt", "flow"]
 
 
 def test_what_arrived_before_a_cut_is_delivered_and_then_the_cut_is_raised():
@@ -164,7 +164,7 @@ def test_discarding_lets_go_of_the_transport_and_sees_the_end():
             asyncio.get_running_loop().call_soon(body.push, bytes(10))
             asyncio.get_running_loop().call_soon(body.finish)
         assert skipping.result() is True
-        assert body._flow.turns == ["halt", "flow"]
+        assert body._flow_control.turns == ["halt", "flow"]
 
     asyncio.run(run())
 

@@ -720,3 +720,19 @@ def test_an_early_refusal_is_a_document_with_a_request_id(run):
             assert b"<RequestId>" + headers["x-amz-request-id"].encode() + b"</RequestId></Error>" in body
 
     run(main())
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_broken_body_that_a_handler_does_not_look_after_is_the_clients_fault(run, split):
+    async def main():
+        bugs = []
+        head, body = b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", b"3\r\nhel\r\nxyz\r\n"
+        async with serving(echo, on_bug=lambda request, bug: bugs.append(bug)) as (_, port), wire_to(port) as wire:
+            wire.send(head if split else head + body)
+            if split:
+                await asyncio.sleep(0.02)
+                wire.send(body)
+            status, _, document = await wire.response()
+            assert (status, b"<Code>IncompleteBody</Code>" in document, bugs) == (400, True, [])
+
+    run(main())

@@ -19,7 +19,7 @@ def test_every_listener_has_its_share_of_the_descriptors(files, listeners, each)
 
 @pytest.mark.parametrize(("soft", "hard", "risen"), [(300, 2000, 2000), (2000, 2000, 2000)])
 def test_a_process_lifts_its_soft_limit_to_what_it_may_have(soft, hard, risen):
-    words = "from atoll.processes.file_descriptor_limits import raise_files; import resource; print(raise_files(), *resource.getrlimit(resource.RLIMIT_NOFILE))"
+    words = "from atoll.processes.file_descriptor_limits import raise_file_limit; import resource; print(raise_file_limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))"
     result = subprocess.run(
         (sys.executable, "-c", words),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)),

@@ -44,7 +44,7 @@ def test_two_worlds_have_different_keys(tmp_path):
 
 
 def test_preparing_happens_in_a_process_of_its_own_and_its_failure_is_ours(home):
-    program = "import os\nfrom atoll.processes.home_folder import Home\nfrom atoll.processes import world\nprint(world.prepare(Home.at(os.environ)).account)"
+    program = "import os\nfrom atoll.processes.home_folder import Home\nfrom atoll.processes import start_world\nprint(start_world.prepare(Home.at(os.environ)).account)"
     done = subprocess.run([sys.executable, "-c", program], env=os.environ | {"ATOLL_HOME": str(home.root)}, capture_output=True, text=True, timeout=30)
     assert done.stdout.strip().isdigit(), done.stderr
     home.state.write_bytes(b"this is no database" * 100)

@@ -11,7 +11,7 @@ import pytest
 
 from atoll.processes.supervisor import NotRunning, ask
 
-KEPT = Path(__file__).parent / "kept.py"
+KEPT = Path(__file__).parent / "supervised_children.py"
 PATIENCE_S = 20
 
 

@@ -41,7 +41,7 @@ def test_all_faults_of_a_world_file_are_reported_together():
 
 
 @pytest.mark.parametrize(("more", "complaint"), [
-    ("speed = 3\n", "speed is no setting of a world; there are: compat, jitter_ms, "),
+    ("speed = 3\n", "speed is no setting of a world; there are: compat, create_delay_s, jitter_ms, "),
     ('[places.london]\nkind = "city"\nat = [0, 0]\ncolour = "red"\n', "place london: colour is no setting of a place; there are: address, at, kind, node"),
     ('links = [{ between = ["a", "b"], rtt_ms = 1, loss = 2 }]\n', "link: loss is no setting of a link; there are: between, rtt_ms, source"),
     ("links = 3\n", "links = 3, expected a list"),

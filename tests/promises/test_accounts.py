@@ -145,8 +145,8 @@ def test_whoever_has_a_role_of_another_account_acts_as_that_account():
         await world.query(world.a, "CreateRole", RoleName="r2", AssumeRolePolicyDocument=world.document([trust]))
         await world.query(world.a, "PutRolePolicy", RoleName="r2", PolicyName="p", PolicyDocument=POLICY)
         await world.grant(world.b, "u", [MAY | {"Resource": "*"}])
-        text = await world.query(world.b, "AssumeRole", who=world.b.keys["u"], service="sts", RoleArn=f"arn:aws:iam::{world.a.id}:role/r2", RoleSessionName="guest")
-        guest = type(world.b.root)(between(text, "AccessKeyId"), between(text, "SecretAccessKey"), between(text, "SessionToken"))
+        found = await world.query(world.b, "AssumeRole", who=world.b.keys["u"], service="sts", RoleArn=f"arn:aws:iam::{world.a.id}:role/r2", RoleSessionName="guest")
+        guest = type(world.b.root)(between(found, "AccessKeyId"), between(found, "SecretAccessKey"), between(found, "SessionToken"))
         made = await world.must("PUT", "/made-by-guest", who=guest)
         owners = [between(await text(await world.must("GET", f"/{bucket}?acl", who=world.a.root)), "ID") for bucket in ("own", "made-by-guest")]
         return made.status, owners, await world.outcome(guest, "GET", "/own/k"), await world.outcome(guest, "GET", "/theirs/k"), canonical_id(world.a.id)

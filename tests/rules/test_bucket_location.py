@@ -7,7 +7,7 @@ REGIONS = ("us-east-1", "eu-west-1")
 
 
 @pytest.mark.parametrize(
-    ("constraint", "region_name", "resolve_region"),
+    ("constraint", "region_name", "region"),
     [
         (None, "us-east-1", "us-east-1"),
         ("", "us-east-1", "us-east-1"),

@@ -32,7 +32,7 @@ def test_the_etag_is_the_md5_of_md5s_and_their_number():
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "kind", "declared_checksum"),
+    ("algorithm", "kind", "declared"),
     [
         (None, None, None),
         ("crc32", None, ("CRC32", "COMPOSITE")),

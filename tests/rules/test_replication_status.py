@@ -109,7 +109,7 @@ def test_a_task_moves_only_as_the_table_says():
 
 
 @pytest.mark.parametrize(
-    ("code", "next_state", "reason"),
+    ("code", "step", "reason"),
     [
         ("NoSuchBucket", "object", "DstBucketNotFound"),
         ("InvalidBucketState", "marker", "DstBucketUnversioned"),

@@ -1,4 +1,4 @@
-"""How much of AWS's API does Atoll take: which operations, and which of their members?
+"""Counts how much of AWS's API is taken: operations and their members.
 
 An operation's signature is the support matrix: its keyword parameters are the members it takes. This module compares signatures
 with the models; `docs/COVERAGE.md` is its output, and a test keeps the two equal.

@@ -1,4 +1,4 @@
-"""How does one AWS API travel: request -> operation and members, answer or refusal -> response?
+"""The codec of one AWS API: request to operation and members, output or error to response.
 
     s3 = codec("s3")
     route = s3.route(request.method, request.path, request.query, request.headers)

@@ -1,4 +1,4 @@
-"""How does a refusal look in each protocol's error document?"""
+"""Error documents in the form of each protocol."""
 
 from __future__ import annotations
 

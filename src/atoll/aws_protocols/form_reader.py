@@ -1,4 +1,4 @@
-"""What values does a form hold (AWS query protocol), read as a shape?
+"""Reads the values of a form (AWS query protocol) as a shape.
 
 `Tags.member.2.Key=a` is the Key of the second of Tags. Source: AWS query protocol, serialization of lists and maps.
 """

@@ -1,4 +1,4 @@
-"""What values does a JSON document hold, read as a shape; and how are values written as one?"""
+"""Reads a JSON document as a shape, and writes values as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be known beyond the models, and why?
+"""What the service models lack, each with its reason.
 
 The models do not name the root elements that S3 answers with (its SDKs ignore them, other clients do not), nor the namespaces
 of answers; and a few statuses and routes differ from what AWS really does. Source: S3 API reference, "Response Syntax" of each

@@ -1,4 +1,4 @@
-"""How do the protocols travel that post every call to one address: query (IAM, STS) and json (Global Accelerator, Transfer)?"""
+"""The protocols that post every call to one address: query (IAM, STS) and json (Global Accelerator, Transfer)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are the members of a REST request: from its path, query, headers and document?
+"""Reads the members of a REST request from its path, query, headers and document.
 
 Each operation is compiled once into tables that are looked up by what the request carries: a GetObject has twenty members bound
 to headers, a request names three of them.

@@ -1,4 +1,4 @@
-"""Which operation of a REST API is this: method, path and query -> operation and labels?
+"""Finds the operation and the labels of a REST request from method, path and query.
 
 Templates are compiled to patterns and filed under method and the first two literal segments, so that a request is compared with
 a handful of them. Greedy labels keep their "/": the pattern strips the known suffix first, decoding comes last (mrap.md §2.3).

@@ -1,4 +1,4 @@
-"""How does an operation's answer look as a REST response: status, headers, body?
+"""Writes an operation's output as a REST response: status, headers, body.
 
 Compiled once per operation. Header names are written in lower case.
 """

@@ -1,4 +1,4 @@
-"""Which operation was asked for, and what did the path say?"""
+"""The operation that a request asks for, with what its path says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which S3 operation is this, on which bucket and key?
+"""Finds the S3 operation of a request, with its bucket and key.
 
 Method, level (service, bucket, object) and one *sub-resource* of the query decide, and for copies a header. The tables come from
 the model. A sub-resource that is known but has no operation for the method is refused: it must never fall through to

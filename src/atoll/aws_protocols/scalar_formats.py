@@ -1,4 +1,4 @@
-"""How do numbers, truth values, times and bytes look as text?"""
+"""Numbers, booleans, timestamps and blobs as text, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does AWS say about this API: which operations, shaped how, bound to which parts of a message?
+"""botocore's service models: operations, shapes, and the parts of a message to which members are bound.
 
 The models are the ones botocore ships. They are decoded into typed records that keep what travels and drop the prose, which
 makes loading ten times cheaper than botocore's own loader and model classes (S3: 8 ms; importing botocore.model alone: 160 ms).

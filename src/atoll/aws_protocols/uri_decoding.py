@@ -1,4 +1,4 @@
-"""What do the encoded parts of a request target say?"""
+"""Decodes the percent-encoded parts of a request target."""
 
 from __future__ import annotations
 

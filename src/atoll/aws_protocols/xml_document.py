@@ -1,4 +1,4 @@
-"""What does this document say, if it is a harmless one; and how is text written into one?
+"""Parses XML documents within limits, and escapes text for writing them.
 
 Reading uses expat directly, without namespace processing: AWS takes documents with and without `xmlns`, and only local names
 count. Document types are refused, and with them every entity beyond the five predefined ones.

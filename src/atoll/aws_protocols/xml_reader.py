@@ -1,4 +1,4 @@
-"""What values does an XML document hold, read as a shape? Shapes are compiled once into closures."""
+"""Reads an XML document as a shape. Shapes are compiled once into closures."""
 
 from __future__ import annotations
 

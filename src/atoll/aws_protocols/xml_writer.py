@@ -1,4 +1,4 @@
-"""How does a value look as XML? Shapes are compiled once into closures that append pieces of text."""
+"""Writes values as XML. Shapes are compiled once into closures that append pieces of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`atoll check`, `explain`, `config`: is everything whole, and why was that refused?"""
+"""`atoll check`, `explain` and `config`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`atoll`: which verb was meant? The light ones start at once; the others bring typer and rich."""
+"""Entry point of `atoll`. The verbs that must start fast do so at once; the others bring typer and rich."""
 
 from __future__ import annotations
 

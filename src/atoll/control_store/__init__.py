@@ -1,4 +1,4 @@
-"""What did API calls configure? Typed records in one file that every process of a world opens."""
+"""The control plane's store: typed records of what API calls configured, in one file that every process of a world opens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where do control operations write, and where does everything else read?"""
+"""The control store: transactions write, everything else reads a snapshot in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Did another process change the state?"""
+"""Follows what other processes commit to the state file."""
 
 from __future__ import annotations
 

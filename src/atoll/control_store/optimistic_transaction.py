@@ -1,4 +1,4 @@
-"""What does a change that is made elsewhere rest on, and what does it write?
+"""A transaction that is run elsewhere: what it read, and what it writes.
 
 A node that does not hold the state rehearses a change on its copy. What it read goes along as marks of the contents, whole
 ranges too, so that the holder of the state takes the writes only if all of it still reads the same there: the change then

@@ -1,4 +1,4 @@
-"""How does a record become bytes, and back?"""
+"""A kind of record, and how its records become bytes and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a node use the state that another place holds? From a copy of its own, and with changes that it proposes there.
+"""The control store of a place whose state another place holds: a copy to read, changes proposed there.
 
 The copy lies in a file and in memory, so this node serves while the place that holds the state is away, and after a restart
 too (static stability). Changes answer 503 then.

@@ -1,4 +1,4 @@
-"""What does the place that holds the state tell the other nodes, and what does it take from them?"""
+"""Serves the state to the other places, and takes the changes that they propose."""
 
 from __future__ import annotations
 

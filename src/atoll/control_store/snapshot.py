@@ -1,4 +1,4 @@
-"""What does this process know of the state, without asking anyone?"""
+"""All records as one process knows them, in memory."""
 
 from __future__ import annotations
 

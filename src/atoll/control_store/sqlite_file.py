@@ -1,4 +1,4 @@
-"""How do records lie in the SQLite file, and what changed in it since?"""
+"""The records in SQLite, and what changed since a version."""
 
 from __future__ import annotations
 

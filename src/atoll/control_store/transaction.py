@@ -1,4 +1,4 @@
-"""What may one transaction do?"""
+"""One transaction on the control store: reads and writes of records."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Call(msgspec.Struct):
     `body` is the decoded payload (framing removed); its checks raise while it is read, so nothing is committed before its
     end; `payload` then holds what was computed on the way (rules/payload_verification.PayloadCheck: md5_hex, size, checksum).
     `allow(action, resource ARN)` raises AccessDenied; `may` tells. Both are for resources beyond those that the
-    operation table names (copy sources, single keys of DeleteObjects, iam:PassRole). `log` collects facts for the one
+    operation table names (copy sources, single keys of DeleteObjects, iam:PassRole). `log` collects fields for the one
     event per request.
     """
 

@@ -28,23 +28,23 @@ class Handler(Protocol):
 
 
 class Store(Protocol):
-    """Keeps objects: bytes and facts, no S3 semantics. Source of each promise: docs/SEMANTICS.md.
+    """Keeps objects: bytes and metadata, no S3 semantics. Source of each promise: docs/SEMANTICS.md.
 
-    All writes are durable when they return, and all or nothing: a write whose body or seal raises leaves no trace, a
+    All writes are durable when they return, and all or nothing: a write whose body or make_metadata raises leaves no trace, a
     commit that fails (disk full) raises ServiceUnavailable and shows nothing.
     """
 
     capabilities: StoreCapabilities
 
     async def put(self, key: Key, body: Body, make_metadata: MakeMetadata, condition: Condition = ALWAYS) -> ObjectMetadata:
-        """Store one version and return its facts, stamp included.
+        """Store one version and return its metadata, stamp included.
 
         Reads `body` to its end, then calls `make_metadata`, then judges `condition` against the current version inside the commit.
         Nothing waits between `make_metadata` and the write's place in the order of commits: a later write is committed later.
         A version "null" replaces the null version of the key. Any other version id that is already there is left as it is
-        and its facts are returned (delivery is idempotent). Facts with `marker` are delete markers. Facts without a stamp
+        and its metadata are returned (delivery is idempotent). Metadata with `marker` are delete markers. Metadata without a stamp
         get one: max(now_ms, 1 + highest ms of the key).
-        Raises what body, seal and condition raise; ServiceUnavailable when the disk refuses.
+        Raises what body, make_metadata and condition raise; ServiceUnavailable when the disk refuses.
         """
         ...
 
@@ -61,7 +61,7 @@ class Store(Protocol):
         ...
 
     async def update_metadata(self, key: Key, version: str, change: Callable[[ObjectMetadata], ObjectMetadata]) -> ObjectMetadata | None:
-        """Replace the facts of one version by `change(metadata)`, judged inside the commit. Bytes stay. None when missing.
+        """Replace the metadata of one version by `change(metadata)`, judged inside the commit. Bytes stay. None when missing.
 
         `change` is pure, may raise ApiError, and may run more than once. Returning the same object changes nothing.
         """

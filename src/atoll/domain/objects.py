@@ -119,7 +119,7 @@ class Condition:
 ALWAYS = Condition()
 
 # Called once, when the whole body has been read and before anything becomes visible: verifies what the sender claimed
-# (raises ApiError: nothing is stored) and returns the facts to store.
+# (raises ApiError: nothing is stored) and returns the metadata to store.
 MakeMetadata = Callable[[], ObjectMetadata]
 
 
@@ -158,7 +158,7 @@ def _nothing_to_close() -> None:
 
 
 class StoredObject(msgspec.Struct, frozen=True):
-    """A version that was found: its facts, and its bytes on demand.
+    """A version that was found: its metadata, and its bytes on demand.
 
     `body(byte_range)` gives the bytes (all of them without a span) and may be called once. Whoever does not call it calls
     `close()`; reading the body to its end, or closing its iterator, closes too.

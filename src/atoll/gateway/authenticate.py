@@ -1,4 +1,4 @@
-"""Who asks? Steps 1 to 11 of specs' verification recipe (SigV4, SigV4A, presigned, SigV2 in queries), or anonymous."""
+"""Finds out who asks: steps 1 to 11 of the verification recipe (SigV4, SigV4A, presigned, SigV2 in queries), or anonymous."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May she? Identity and resource policies of one call, put before the evaluator of rules/policy."""
+"""Authorizes one call: its identity and resource policies, put before the evaluator of rules/policy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CallerPolicies(Protocol):
 
 
 class PolicyLookup(Protocol):
-    """What authorisation needs to know; filled by the node from the slices' records."""
+    """What authorisation needs to know; filled by the node from the services' records."""
 
     def caller_policies(self, caller: Caller) -> CallerPolicies: ...
     def bucket(self, name: str) -> ResourceProtection | None: ...

@@ -1,4 +1,4 @@
-"""Which operations does a service take, and with which members? The signatures are the support matrix."""
+"""A service with its operations bound to their dependencies. The signatures are the support matrix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BoundService:
 
 
 def bind(service: str, operations: Mapping[str, Operation], deps: object) -> BoundService:
-    """A slice's operations with `deps` filled in."""
+    """A service's operations with `deps` filled in."""
     return BoundService(
         service,
         codec(service),

@@ -1,4 +1,4 @@
-"""What happens to a request that enters a place: which region answers it, and under whose name does it travel on?
+"""Routes a request that enters at a place to the region that answers it, and says for whom it goes on.
 
 An access point ends here: the signature is verified in the caller's own place, the nearest healthy active copy is chosen,
 and the request goes on over a warm connection. Anything else is carried to its region as it is; the region verifies it.

@@ -1,4 +1,4 @@
-"""How is this process? Health and metrics for whoever asks a process directly, not through an AWS name."""
+"""Health, metrics and actions, for whoever asks a process directly and not through an AWS name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a payload get checked while it is read? The sans-IO reader of rules, fed from a stream."""
+"""Verifies a payload while it is read: the sans-IO verifier of rules, fed from a stream."""
 
 from __future__ import annotations
 

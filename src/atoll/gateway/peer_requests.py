@@ -1,4 +1,4 @@
-"""How do two processes of a world talk? Plain HTTP whose envelope says who asked, under a MAC (rules/peer_envelope)."""
+"""Requests between the processes of a world: plain HTTP whose envelope says who asked, under a MAC (rules/peer_envelope)."""
 
 from __future__ import annotations
 

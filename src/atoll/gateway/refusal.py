@@ -1,4 +1,4 @@
-"""Error answers of processes that have no slice of their own: in the form of the AWS API that the client asked."""
+"""Error answers of processes that have no service of their own: in the form of the AWS API that the client asked."""
 
 from __future__ import annotations
 

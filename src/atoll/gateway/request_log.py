@@ -1,4 +1,4 @@
-"""What happened? One wide event per request and per background step, as JSON lines; secrets never.
+"""The request log: one wide event per request and per background step, as JSON lines; secrets never.
 
 Lines are gathered and written a few times a second: an event that a crash loses is a line of log, never data.
 """

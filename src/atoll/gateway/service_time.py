@@ -1,4 +1,4 @@
-"""Profile aws: when may the answer to an object read leave? At arrival + what was drawn - what the path costs anyway."""
+"""Holds answers back in profile aws: until arrival + the drawn service time - what the path costs anyway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a caller in one place see? A process of its own around unmodified botocore, told what to do in JSON lines.
+"""A process in one place with unmodified botocore, which reads and writes as it is told in JSON lines.
 
 One such process stands in each place, so that one client's CPU does not disturb another. It is started with the environment of
 `atoll exec --from PLACE`, opens one connection per path, and answers every command with one line.

@@ -1,4 +1,4 @@
-"""How are the callers in their places told what to do, one after another or side by side?"""
+"""Starts and commands the client processes of all places, one after another or side by side."""
 
 from __future__ import annotations
 

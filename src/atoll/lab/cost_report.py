@@ -1,4 +1,4 @@
-"""How is a month's cost told? As a table of exact terms, and as JSON with every product, price and omission."""
+"""A month's cost as a table of exact terms, and as JSON with every product, price and omission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How exact were the emulated distances on this machine, now? The error of a 1-byte echo, which stands beside every result."""
+"""Measures how exact the emulated distances are on this machine: the error of a 1-byte echo, which stands beside every result."""
 
 from __future__ import annotations
 

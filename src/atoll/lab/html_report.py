@@ -1,4 +1,4 @@
-"""How is a result read on paper or on a screen? One HTML file that needs no network: tables, distributions, a map."""
+"""The HTML report, which needs no network: tables, distributions, a map."""
 
 from __future__ import annotations
 

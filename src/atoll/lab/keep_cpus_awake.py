@@ -1,4 +1,4 @@
-"""Are the processors awake while reads are measured? One spinning process of idle priority on each keeps them so.
+"""Keeps the processors awake while reads are measured: one spinning process of idle priority on each.
 
 A processor that has nothing to do for a hundred milliseconds goes to sleep, and in a virtual machine is given to others. The first
 millisecond after that runs at a third of the speed: botocore's 0.8 ms for a read become 2.4. A server or a caller with other work

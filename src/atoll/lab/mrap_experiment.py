@@ -1,4 +1,4 @@
-"""How near is an access point? The published experiment: four regions read the same files, from one bucket and from near copies."""
+"""The published experiment: four regions read the same files, from one bucket and through an access point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long until an overwrite is everywhere? In all buckets, and readable through the access point; stale reads are counted."""
+"""Measures how long an overwrite takes to all buckets and through the access point, and counts stale reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came out? Cells, each beside the published figure, and all that a reader needs to judge or repeat them."""
+"""The result of an experiment: figures, each beside the published one, and all that is needed to judge or repeat them."""
 
 from __future__ import annotations
 

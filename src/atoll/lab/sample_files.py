@@ -1,4 +1,4 @@
-"""Which files are read? Gzip JSON of 128 to 714 bytes, as in the published experiment, the same ones for the same seed."""
+"""The files that are read: gzip JSON of 128 to 714 bytes, as in the published experiment, the same for the same seed."""
 
 from __future__ import annotations
 

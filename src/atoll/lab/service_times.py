@@ -1,4 +1,4 @@
-"""How do the regions of a running world learn how slow AWS was measured? From us, under the world's own envelope."""
+"""Sets the service times of a running world, under the world's own envelope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be there before the experiment? Buckets, versions, a role, rules and an access point, made as a user makes them."""
+"""Creates what an experiment needs as a user would: buckets, versions, a role, rules and an access point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do readings and places look like? Small SVG drawings that need no script, font or network."""
+"""Small SVG charts and a map that need no script, font or network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where does an experiment run? In a world of its own, in a temporary folder, that goes when the experiment goes."""
+"""A world of its own in a temporary folder, that goes when the experiment goes."""
 
 from __future__ import annotations
 

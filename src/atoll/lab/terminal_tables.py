@@ -1,4 +1,4 @@
-"""How is a result shown in a terminal? Each figure beside the published one; the story of it in the last 25 lines."""
+"""Results on a terminal: each figure beside the published one; the story in the last 25 lines."""
 
 from __future__ import annotations
 

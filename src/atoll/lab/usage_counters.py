@@ -1,4 +1,4 @@
-"""What was copied between regions, and what went through the access point? Counted from the world's own access logs."""
+"""Counts what was copied between regions and what went through the access point, from the world's request logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do body bytes get from a transport to whoever reads them, at the reader's pace?"""
+"""A body that is still arriving: from the transport to its reader, at the reader's pace."""
 
 from __future__ import annotations
 

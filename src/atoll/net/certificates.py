@@ -1,4 +1,4 @@
-"""Who vouches for the names of this world? Its own certificate authority, and a leaf for each name on demand.
+"""The world's certificate authority, and a certificate for each name on demand.
 
 Strict verifiers want all of it: KeyUsage and BasicConstraints critical, a SubjectKeyIdentifier on the CA, an
 AuthorityKeyIdentifier and serverAuth on the leaf, and the name as SAN (RFC 5280 §4.2, clients.md 2).

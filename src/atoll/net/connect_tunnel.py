@@ -1,4 +1,4 @@
-"""What is a CONNECT, before it is decided where it leads?"""
+"""A CONNECT request, before it is decided where it leads."""
 
 from __future__ import annotations
 

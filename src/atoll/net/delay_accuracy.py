@@ -1,4 +1,4 @@
-"""How exact is an emulated distance on this machine, now? The error of a 1-byte echo, printed with each result of the lab."""
+"""Measures the error of an emulated round trip by a 1-byte echo."""
 
 from __future__ import annotations
 

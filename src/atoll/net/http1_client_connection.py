@@ -1,4 +1,4 @@
-"""What happens on one connection to an origin: one request at a time, and was the whole answer received?"""
+"""One HTTP/1.1 connection to an origin: one request at a time, answers whole or an error."""
 
 from __future__ import annotations
 

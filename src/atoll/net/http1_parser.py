@@ -1,4 +1,4 @@
-"""Which requests do these bytes hold, and is their framing beyond doubt?
+"""Parses HTTP/1.1 requests, and refuses those whose framing is in doubt.
 
 Two parsers that disagree about where a request ends are a security hole (RFC 9112 §11.2). llhttp, in strict mode, refuses
 folded lines, bare CR or LF, NUL, doubled or malformed lengths, and a length beside Transfer-Encoding; this module adds what

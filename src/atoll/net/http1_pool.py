@@ -1,4 +1,4 @@
-"""How does one process ask another, over connections that stay warm?"""
+"""A pool of warm HTTP/1.1 connections to one origin."""
 
 from __future__ import annotations
 

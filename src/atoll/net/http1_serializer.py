@@ -1,4 +1,4 @@
-"""How does a message become bytes, so that no broken body ever looks whole?"""
+"""Serializes HTTP/1.1 messages so that no broken body ever looks whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a Handler serve HTTP/1.1 on sockets, and how does it stop?"""
+"""The HTTP/1.1 server: serves a Handler on sockets, and stops without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens on one HTTP/1.1 connection: read, answer in order, keep or close?
+"""One HTTP/1.1 connection of the server: reads requests, answers them in order, keeps or closes.
 
 The protocol object hears from the transport and fills a queue; one task takes from the queue and answers. So requests that
 were sent ahead are answered in order, and a handler runs inside a task, where waiting, timeouts and cancellation work.
@@ -296,6 +296,8 @@ class Connection(asyncio.Protocol):
             if self._writer.lost:
                 raise Incomplete("The client went before it had its answer.") from fault
             return error_response(503, "ServiceUnavailable", "Please reduce your request rate.")
+        except ApiError as error:  # of the request's own body, when the handler has no form for it
+            return error_response(error.status, error.code, error.message)
         except Exception as bug:  # noqa: BLE001 - the last place that can answer; it is reported
             self._server.on_bug(request, bug)
             return error_response(500, "InternalError", "We encountered an internal error. Please try again.")

@@ -1,4 +1,4 @@
-"""When exactly is a moment? One timerfd for all waits of a process that must not be early or milliseconds late.
+"""Timers on one timerfd, for waits that must not be early or milliseconds late.
 
 uvloop counts whole milliseconds and asyncio is 0.3 to 1.3 ms late (wan.md 2); an absolute CLOCK_MONOTONIC deadline in the
 kernel is neither. Where timerfd is missing, the loop's timer is re-armed until the moment has come.

@@ -1,4 +1,4 @@
-"""How do connections of a sealed command reach the entry? Sockets that listen inside its network are served from outside of it.
+"""Leads the connections of a sealed command to the entry: sockets that listen inside its network are served from outside.
 
 A socket stays in the network in which it was made. So the sealed process makes the listening ones and hands them over; this
 process accepts from them and calls the entry in the machine's own network. TLS is not ended here: the name that the client asks

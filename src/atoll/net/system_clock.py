@@ -1,4 +1,4 @@
-"""What time is it here, and who waits? The real clock, with a timerfd behind its sleep where there is one."""
+"""The real Clock, with a timerfd behind its sleep where there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sockets do we listen on and call from?"""
+"""Listening sockets and outgoing TCP connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is TLS put on a connection, so that nothing of it is lost?
+"""TLS on a connection, without losing the end of a stream.
 
 uvloop's own TLS drops what it has decrypted when the peer closes while reading is paused (performance.md, lesson 16: 78 of
 80 bodies of 2 MB came short). So TLS here is always asyncio's SSLProtocol on top of the loop's plain TCP: for listeners, for

@@ -1,4 +1,4 @@
-"""How far away is it? Distance for a stream between two processes of one machine.
+"""Emulates distance on a stream between two processes of one machine.
 
 May be used to claim latency, round trips, set-up cost, propagation and failover; never throughput, and nothing under loss
 (wan.md 1). Each direction is a lane: a queue of chunks with the moment at which each is released.
@@ -29,7 +29,7 @@ _END = b""  # FIN is a chunk like any other
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A path: round-trip time, jitter, rate cap or None, and the start of its dice.
+    """A path: round-trip time, jitter, rate cap or None, and the start of its randomness.
 
     `rtt_ms` is what pings find, the median round trip. `jitter_ms` is the standard deviation of a normal distribution of which
     the upper half delays a chunk, one way; the shortest trip is so much shorter that half of all round trips are below `rtt_ms`.

@@ -1,4 +1,4 @@
-"""What does a correct store do? The reference engine: everything in dictionaries, the shortest that keeps each promise."""
+"""The reference engine: everything in dictionaries, the shortest that keeps each promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do all engines agree on? The order of versions and names, and the few rules that need no storage."""
+"""The order of versions and names that all engines share, and the few rules that need no storage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def keeps_feed(bucket: str) -> bool:
 
 
 def next_stamp(metadata: ObjectMetadata, highest_ms: int | None, origin_region: str, now_ms: Callable[[], int]) -> Stamp:
-    """The stamp that came with the facts, else a new one above everything that the key has here."""
+    """The stamp that came with the metadata, else a new one above everything that the key has here."""
     if metadata.stamp is not None:
         return metadata.stamp
     now = now_ms()
@@ -45,7 +45,7 @@ def first_after(name: str) -> str:
 
 
 def with_metadata(old: ObjectMetadata, new: ObjectMetadata) -> ObjectMetadata:
-    """A change of facts may not move the version in the order, nor speak of other bytes."""
+    """A change of metadata may not move the version in the order, nor speak of other bytes."""
     same = (new.version, new.stamp, new.marker, new.size) == (old.version, old.stamp, old.marker, old.size)
     assert same, "amend keeps version, stamp, marker and size"
     return new

@@ -1,4 +1,4 @@
-"""What is a region's process made of? Store, state, slices, gateway, replication and listeners, joined here."""
+"""Puts a region together: store, control state, services, gateway, replication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must a place have before other machines believe it? A folder that `atoll node-key` makes, and `atoll serve` reads.
+"""The bundle of certificates and keys with which a place joins: `atoll node-key` makes it, `atoll serve` reads it.
 
 ca.pem      the world's CA, for clients and for every connection between nodes
 node.pem    this node's certificate and its key: mutual TLS

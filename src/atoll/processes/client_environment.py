@@ -1,4 +1,4 @@
-"""Which variables make an unmodified client enter the world at a place? (clients.md, section 3)
+"""Variables with which an unmodified client enters the world at a place (clients.md, section 3).
 
 Standard library only: `atoll exec`, `env` and `status` start a client in a few tens of milliseconds.
 """

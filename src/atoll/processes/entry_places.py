@@ -1,4 +1,4 @@
-"""What is the entry's process made of? One listener per place, each a proxy and a plain endpoint, and the links.
+"""The places of the entry process: a listener each, proxy and plain endpoint at once, and the links.
 
 It keeps no objects and survives the loss of any region. A client that enters in Tokyo is in Tokyo: what it asks of Virginia
 travels over the Tokyo-Virginia link.

@@ -1,4 +1,4 @@
-"""How many connections may one process hold? As many as its file descriptors allow, of which the store needs some."""
+"""How many connections a process may hold, from its limit of file descriptors."""
 
 from __future__ import annotations
 

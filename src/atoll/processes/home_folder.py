@@ -1,4 +1,4 @@
-"""Where does a world keep its things? Paths in its home folder, and the file that says what is running."""
+"""Paths in a world's home folder, and the file that says what is running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The alias of an access point stands where a bucket should, in a tunnel that ends in a region: who answers? (compat lenient)
+"""Routes requests that name an access point's alias where a bucket should stand, in a tunnel that ends in a region (compat lenient).
 
 Clients that know nothing of access points write the alias in path style to a regional name (clients.md, section 4). Their
 TLS ends in that region, so the region does here what a place's entry does: it verifies, chooses, and carries.

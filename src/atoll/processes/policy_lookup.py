@@ -1,4 +1,4 @@
-"""Where does authorisation find its policies? In the slices' records, parsed once for as long as a record lives."""
+"""Finds the policies for authorization in the services' records, parsed once for as long as a record lives."""
 
 from __future__ import annotations
 

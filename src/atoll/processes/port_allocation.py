@@ -1,4 +1,4 @@
-"""Which ports does a world listen on? The wanted block, or a free one; and who holds a port that is taken."""
+"""Picks listening ports: the wanted block or a free one; tells who holds a port that is taken."""
 
 from __future__ import annotations
 

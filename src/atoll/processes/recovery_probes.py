@@ -1,4 +1,4 @@
-"""Which region is back? Asked of the ones that replication writes to, so that an outage ends when it ends, not a backoff later."""
+"""Probes the regions that replication writes to, so that an outage ends when it ends and not a backoff later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near is each region from a place, and does it answer? Measured over the place's own links, asked at every request."""
+"""Measures round trip and health of each region over a place's own links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does each process of a world run: what it opens, what it serves, and how it leaves without loss?"""
+"""The main functions of a local world's processes: what each opens, serves, and how it leaves without loss."""
 
 from __future__ import annotations
 

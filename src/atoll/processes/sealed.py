@@ -1,4 +1,4 @@
-"""How does a command run so that it reaches the world and nothing else? (`atoll exec --mode sealed`, decision 14)
+"""Runs a command so that it reaches the world and nothing else (`atoll exec --mode sealed`, decision 14).
 
 The command gets a network of its own in which only the loopback interface is up. There, AWS's names have one address, on whose
 ports 443 and 80 a relay leads into the place; other names do not exist and other addresses are unreachable. The relay is a

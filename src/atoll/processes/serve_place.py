@@ -1,4 +1,4 @@
-"""How does one place of a world run on a machine of its own? Region and entry in one process, the others over mutual TLS."""
+"""`atoll serve`: one place on a machine of its own, region and entry in one process, the others over mutual TLS."""
 
 from __future__ import annotations
 

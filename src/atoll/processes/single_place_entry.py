@@ -1,4 +1,4 @@
-"""How do clients enter a place that has a machine of its own? As at the entry of one machine, with two differences.
+"""The entry of a place on a machine of its own: as the entry of one machine, with two differences.
 
 Distances are real, so nothing is delayed. And TLS always ends here, for names of other regions too: the request goes on over
 a warm, mutually authenticated connection, with the client's address in its envelope (docs/decisions/0003).

@@ -1,4 +1,4 @@
-"""How does a world come up? Its keys and certificates once, its ports, its processes under a supervisor, and down again."""
+"""Starts a world: keys and certificates once, ports, processes under a supervisor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which processes of this world should live? Forks them, restarts the dead, answers `status`, `up` and `down`.
+"""Forks the processes of a world, restarts the dead, answers `status`, `up` and `down`.
 
 Single-threaded, without an event loop, a CRT event-loop group or an open database, so that fork is safe: children are ready
 in tens of milliseconds because everything is imported already. One JSON line in, one JSON line out, over a unix socket.

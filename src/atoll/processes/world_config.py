@@ -1,4 +1,4 @@
-"""What is this world: its places, the links between them, and how it behaves? Read once, checked whole."""
+"""The world file: places, links and settings, read once and checked whole."""
 
 from __future__ import annotations
 

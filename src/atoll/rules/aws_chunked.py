@@ -1,4 +1,4 @@
-"""What is inside an aws-chunked body? Framing, chunk signatures and trailers of the STREAMING- payload modes.
+"""aws-chunked bodies: framing, chunk signatures and trailers of the STREAMING- payload modes.
 
 Source: SigV4, "Signature calculations: transferring payload in multiple chunks" and "including trailing headers".
 Decoded bytes come out before the signature of their chunk has been seen, so that a chunk of any size passes through little

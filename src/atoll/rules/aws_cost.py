@@ -1,4 +1,4 @@
-"""What would it cost on AWS a month, over a single bucket? Pure sums over a price table; prices are quoted, never fetched.
+"""The cost of a workload on AWS a month, over a single bucket: sums over a price table; prices are quoted, never fetched.
 
 1 GB = 10^9 bytes, a month has 30 days, money is an exact decimal: the published example comes out to the last digit.
 """

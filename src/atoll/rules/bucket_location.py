@@ -1,4 +1,4 @@
-"""In which region is a new bucket born?"""
+"""The region of a new bucket, from LocationConstraint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bytes were asked for? Range, partNumber and x-amz-copy-source-range, as S3 reads them (RFC 9110 §14)."""
+"""Range, partNumber and x-amz-copy-source-range as S3 reads them (RFC 9110 §14)."""
 
 from __future__ import annotations
 

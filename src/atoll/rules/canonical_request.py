@@ -1,4 +1,4 @@
-"""What exactly was signed? The canonical request and the string to sign, which SigV4 and SigV4A share."""
+"""The canonical request and the string to sign, which SigV4 and SigV4A share."""
 
 from __future__ import annotations
 

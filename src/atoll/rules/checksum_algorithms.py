@@ -1,4 +1,4 @@
-"""What is the checksum of these bytes, and of parts joined together? Source: S3 user guide, "Checking object integrity"."""
+"""S3's checksum algorithms, and checksums of joined parts. Source: S3 user guide, "Checking object integrity"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which checksum did the sender say of the body, and must there be one?"""
+"""Checksum headers of a request, and which operations require one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May this read be answered, may this write happen, given what is current? RFC 9110 §13 and S3's conditional writes."""
+"""Conditional reads and writes: RFC 9110 §13 and S3's conditional writes."""
 
 from __future__ import annotations
 

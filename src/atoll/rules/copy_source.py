@@ -1,4 +1,4 @@
-"""Which version is to be copied?"""
+"""Parses x-amz-copy-source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far apart are two places? Measured links first, else an estimate from the great circle."""
+"""Distance between two places: measured links first, else an estimate from the great circle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 EARTH_KM = 6371.0
 FIBRE_KM_PER_MS = 200.0  # light in glass
-DETOUR = 1.35  # cables do not follow the great circle (facts: within 12 % across the Atlantic and the Pacific)
+DETOUR = 1.35  # cables do not follow the great circle (measured: within 12 % across the Atlantic and the Pacific)
 FIXED_MS = 2.0  # equipment at both ends
 
 

@@ -1,4 +1,4 @@
-"""What does a name server answer that knows AWS's names and no others? (RFC 1035; for `atoll exec --mode sealed`)
+"""Answers of a name server that knows AWS's names and no others (RFC 1035; for `atoll exec --mode sealed`).
 
 Every name of AWS has the one address where the world's entry is reached; every other name does not exist, and that is said at
 once, so that a call to the outside fails without waiting.

@@ -1,4 +1,4 @@
-"""Which service, region, bucket or access point does a host name? One table, one row per pattern (clients.md, section 2)."""
+"""Service, region, bucket or access point that a host name addresses: one table, one row per pattern (clients.md, section 2)."""
 
 from __future__ import annotations
 

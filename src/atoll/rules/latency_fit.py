@@ -1,4 +1,4 @@
-"""How long does a read take on AWS? A log-normal distribution through the published p50 and p95, and a draw from it."""
+"""A log-normal distribution through the published p50 and p95 of reads, and draws from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Fit:
         return cls(mu, (math.log(figure.p95) - mu) / Z95)
 
     def draw_ms(self, uniform: float) -> float:
-        """The value at quantile `uniform` (0 < dice < 1)."""
+        """The value at quantile `uniform` (0 < uniform < 1)."""
         return math.exp(self.mu + self.sigma * NormalDist().inv_cdf(min(max(uniform, 1e-9), 1 - 1e-9)))
 
 

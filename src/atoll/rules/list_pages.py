@@ -1,4 +1,4 @@
-"""What stands on one page of a listing, and where does the next one begin?"""
+"""Pages of a listing and their continuation tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a Multi-Region Access Point called, what may be asked of it, and which of its routes may change?
+"""Names, allowed operations and routes of Multi-Region Access Points.
 
 Source: mrap.md; S3 user guide, "Multi-Region Access Points in Amazon S3", "Using Multi-Region Access Points with supported API
 operations" and "Amazon S3 Multi-Region Access Points failover controls".
@@ -42,7 +42,7 @@ OPERATIONS = frozenset(
 LENIENT_EXTRA_OPS = frozenset(("HeadBucket", "ListObjects", "DeleteObjects"))  # rclone and boto tools use them
 _BY_COMPAT: Mapping[str, frozenset[str]] = {"lenient": OPERATIONS | LENIENT_EXTRA_OPS, "strict": OPERATIONS}
 
-ALIAS_BYTES, TOKEN_BYTES = 16, 70  # dice for one alias, for one request token
+ALIAS_BYTES, TOKEN_BYTES = 16, 70  # randomness for one alias, for one request token
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ALIAS_DIGITS = 12
 PASSIVE, ACTIVE = 0, 100

@@ -1,4 +1,4 @@
-"""What checksum does a multipart upload promise, and what is that of the object made of its parts?"""
+"""The checksum that a multipart upload promises, and that of the object made of its parts."""
 
 from __future__ import annotations
 

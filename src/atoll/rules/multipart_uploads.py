@@ -1,4 +1,4 @@
-"""What is a multipart upload called, where do its parts lie, and do they make an object?"""
+"""Upload ids, where parts lie, and whether they make an object."""
 
 from __future__ import annotations
 

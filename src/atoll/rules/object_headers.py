@@ -1,4 +1,4 @@
-"""Which headers stay with an object, and how do they come back?"""
+"""Headers that stay with an object, and how they are returned."""
 
 from __future__ import annotations
 

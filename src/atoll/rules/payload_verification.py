@@ -1,4 +1,4 @@
-"""Is the body what its sender said it is? Step 12 of the verification recipe: lengths, hashes, checksums, trailers.
+"""Verifies a body against what its sender declared (step 12 of the verification recipe): lengths, hashes, checksums, trailers.
 
 The order of use: `PayloadReader.of` judges the headers, `feed` gives decoded bytes on, `finish` raises what is wrong. Nothing
 may become visible before `finish` has returned. The arithmetic of checksums is in hashing and offered here too.

@@ -1,4 +1,4 @@
-"""May this request from another process of the world be believed? A MAC over what it says, a window, and nonces.
+"""The envelope of requests between processes: a MAC over what it says, a time window, and nonces.
 
 Each sending process has a random id and counts its calls; the receiver keeps, per sender, the highest count and a bit mask
 of the ones just below it (as RFC 4303 section 3.4.3 does for packets), so memory is bounded and a replay is refused.

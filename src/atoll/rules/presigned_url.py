@@ -1,4 +1,4 @@
-"""How does a URL carry a signature? The query form of SigV4: its members, and making one."""
+"""SigV4 in a query: its parameters, and making presigned URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured on AWS and published? Figures to reproduce and to stand beside ours; never copied into a result.
+"""Published measurements on AWS, to reproduce and to stand beside ours; never copied into a result.
 
 Source: the S3 Multi-Region Access Points article of 2026-10-21: 200 gzip JSON files of 128 to 714 bytes, 8 rounds, 1,600
 GETs per caller and path, one at a time, connection opened before the first timed GET; bucket in us-east-1, replicas in the

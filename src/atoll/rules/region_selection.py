@@ -1,4 +1,4 @@
-"""Which copy is nearest? Measured round trips, health and routes of one place; a choice that does not flap.
+"""Chooses the nearest copy: measured round trips, health and routes of one place, without flapping.
 
 Source: mrap.md, section 7; S3 user guide, "Multi-Region Access Point request routing" and "failover".
 """

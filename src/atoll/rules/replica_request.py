@@ -1,7 +1,7 @@
-"""How is a copy written on its way from one region to another, and did all of it arrive?
+"""The request that carries a copy from one region to another, and whether all of it arrived.
 
-PUT /bucket/key with the version's facts beside the bytes: in a header while they fit, else in front of the bytes (a multipart
-object has up to 10,000 parts). A change of tags, and the question "do you hold this version?", carry facts only.
+PUT /bucket/key with the version's metadata beside the bytes: in a header while they fit, else in front of the bytes (a multipart
+object has up to 10,000 parts). A change of tags, and the question "do you hold this version?", carry metadata only.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from atoll.domain.objects import NULL_VERSION, ObjectMetadata, Part
 from atoll.domain.quotas import MiB
 from atoll.rules.payload_verification import digest
 
-METADATA = "x-atoll-facts"  # base64url of the facts in JSON
-METADATA_BYTES = "x-atoll-facts-bytes"  # or how many bytes of the body, from its start, are the facts in JSON
+METADATA = "x-atoll-facts"  # base64url of the metadata in JSON
+METADATA_BYTES = "x-atoll-facts-bytes"  # or how many bytes of the body, from its start, are the metadata in JSON
 ONLY = "x-atoll-only"  # no bytes come along: "facts" is a change of tags, "question" asks whether the version is there
 OWNER = "x-atoll-owner"  # "destination": the copy is to belong to the owner of the bucket that it comes to
 BATCH = "x-atoll-batch"  # "1": queued afterwards, so its late arrival says nothing about concurrent writes
 CODE = "x-atoll-code"  # on an answer: the receiver itself refused, with this error code
 OUTCOME = "x-atoll-copy"  # on an answer: stored, amended or known
 
-HEADER_MAX_BYTES = 4 * 1024  # facts up to here travel in the header; common limits for all headers start at 8 KiB
+HEADER_MAX_BYTES = 4 * 1024  # metadata up to here travel in the header; common limits for all headers start at 8 KiB
 METADATA_MAX_BYTES = 4 * MiB  # 10,000 parts with checksums come to about 1.5 MiB
 FACTS_BYTES_MAX_CHARS = len(str(METADATA_MAX_BYTES))
 
@@ -50,7 +50,7 @@ def target(bucket: str, key: str) -> str:
 
 
 def without_local_fields(metadata: ObjectMetadata) -> ObjectMetadata:
-    """What of a version's facts travels: not which copies it owes, nor internal notes."""
+    """What of a version's metadata travels: not which copies it owes, nor internal notes."""
     return replace(metadata, replica=True, replication={}, notes={})
 
 
@@ -64,7 +64,7 @@ def encode_replica(metadata: ObjectMetadata, body: Body) -> tuple[dict[str, str]
 
 
 async def read(headers: Mapping[str, str], body: Body) -> tuple[ObjectMetadata, Body]:
-    """The facts of a copy, and the bytes that follow. Raises InvalidArgument for what no region of ours sends."""
+    """The metadata of a copy, and the bytes that follow. Raises InvalidArgument for what no region of ours sends."""
     if METADATA in headers:
         return _metadata(_unwrapped(headers[METADATA])), body
     size = headers.get(METADATA_BYTES, "")

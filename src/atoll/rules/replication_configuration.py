@@ -1,4 +1,4 @@
-"""What does a bucket's replication configuration say, and is it allowed?
+"""Parses and validates a bucket's replication configuration.
 
 Schema V2 has `Filter` in the rule (or Replication Time Control), schema V1 has not; they treat delete markers differently.
 Source: S3 API PutBucketReplication; user guide, "Replication configuration file elements"; ErrorResponses, replication.

@@ -1,4 +1,4 @@
-"""Which copies does a write owe, what becomes of each, and when is it tried again?
+"""Replication status of a version: the copies that a write needs, what becomes of each, when it is tried again.
 
 A version remembers per destination bucket PENDING, COMPLETED or FAILED (`ObjectMetadata.replication`). Only versions born here owe
 copies, and a change of tags only where it was made; an arrival owes nothing. That alone makes rings and meshes safe.

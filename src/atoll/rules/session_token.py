@@ -1,4 +1,4 @@
-"""What does a session token say, and did we say it?
+"""Session tokens: temporary credentials, encrypted into their own token.
 
 Temporary credentials are kept nowhere: the token carries them, sealed with a key that only the processes of the world have
 (AES-256-GCM, NIST SP 800-38D). So any region can check a token that another one gave out, at once and without a look-up.

@@ -1,4 +1,4 @@
-"""Which credential does a request present, and in which form? Steps 1 to 4 and 6 of the verification recipe.
+"""Parses the signature of a request: steps 1 to 4 and 6 of the verification recipe.
 
 Source: S3 API reference, "Authenticating Requests (AWS Signature Version 4)". Steps 5 and 7 to 11 are in signature.
 """

@@ -1,4 +1,4 @@
-"""Is this request's signature good? The one entry that the gateway calls: present, check, verify, in this order.
+"""Verifies the signature of a request: parse, check, verify, in this order. The one entry that the gateway calls.
 
     presented = present(request, services=...)            # None: anonymous
     check_time(presented, now)

@@ -1,4 +1,4 @@
-"""Is this old presigned URL good? SigV2 in the query, which boto3 and the AWS CLI still make in the older regions.
+"""SigV2 in the query, which boto3 and the AWS CLI still make in the older regions.
 
 The Authorization header form is refused elsewhere, by name.
 """

@@ -1,4 +1,4 @@
-"""Is this a set of tags that S3 would take?"""
+"""Validates tag sets."""
 
 from __future__ import annotations
 

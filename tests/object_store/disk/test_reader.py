@@ -23,7 +23,7 @@ class Pair:
 
     def __init__(self, writer, reader):
         self.writer, self.reader = writer, reader
-        for name in ("put", "delete", "amend", "join", "drop", "trim"):
+        for name in ("put", "delete", "update_metadata", "join", "drop", "trim"):
             setattr(self, name, getattr(writer, name))
         for name in ("get", "head", "scan", "changes"):
             setattr(self, name, getattr(reader, name))

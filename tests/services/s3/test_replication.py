@@ -741,7 +741,7 @@ def test_two_overwrites_in_a_row_arrive_in_order_under_the_profile_aws():
 
 
 def test_more_than_the_backlog_holds_is_copied_too(monkeypatch):
-    monkeypatch.setattr("atoll.services.s3.replicator.QUEUE_MAX", 10)
+    monkeypatch.setattr("atoll.services.s3.bucket_replicator.QUEUE_MAX", 10)
 
     async def scene():
         world = two()
@@ -793,10 +793,10 @@ def test_a_source_disk_that_refuses_is_tried_again():
     async def scene():
         world = two()
         async with world.started():
-            world.running["virginia"][0].refuse = {"get", "amend"}
+            world.running["virginia"][0].refuse = {"get", "update_metadata"}
             await world["virginia"].put("k")
             await world.pass_time(2)
-            world.running["virginia"][0].refuse = {"amend"}
+            world.running["virginia"][0].refuse = {"update_metadata"}
             await world.pass_time(60)
             assert await world["virginia"].status("k") == "PENDING"
             world.running["virginia"][0].refuse = set()

@@ -1,4 +1,4 @@
-"""How do large bodies get into files and out again? Written aside, flushed, renamed, the folder flushed; read in pieces."""
+"""Files of large bodies: written aside, flushed, renamed, the folder flushed; read in pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the bytes of a found version get out, whole or in part, and never torn?"""
+"""Reads the bytes of a version, whole or in part, and never torn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a disk store keep its promises? SQLite rows with small bodies inside, files for large ones, one commit thread."""
+"""The disk store: SQLite rows with small bodies inside, files for large ones, one commit thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which body files does another process of the region read? Record locks (fcntl(2)) on one file, a byte per body file.
+"""Record locks (fcntl(2)) that keep a body file while another process of the region reads it: one file, a byte per body file.
 
 A reading process holds a shared lock on the byte at the body's id for as long as it streams it; the writer removes a body
 file only while it has the exclusive one. The locks belong to the open file (F_OFD_SETLK, Linux), so the kernel drops them

@@ -1,4 +1,4 @@
-"""Which files may not be removed yet, because somebody reads them?"""
+"""Pins that keep body files while somebody in this process reads them."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Finding:
         return self._in_files(key, version, hit)
 
     def _inline(self, key: Key, hit: Hit, *, keep: bool) -> StoredObject:
-        """Damaged bytes do not keep anybody from the facts: it is the body that cannot be had."""
+        """Damaged bytes do not keep anybody from the metadata: it is the body that cannot be had."""
         assert hit.content is not None
         assert hit.crc is not None
         if not crc_matches(hit.content, hit.crc):

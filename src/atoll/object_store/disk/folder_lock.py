@@ -1,4 +1,4 @@
-"""Is this store ours? One process owns a store; the kernel forgets the claim when the process dies."""
+"""The lock on a store's folder: one process writes; the kernel forgets the lock when the process dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters that every process of a region maps: has the writer changed a key since this process read it?
+"""Counters in shared memory that tell the processes of a region whether the writer has changed a key.
 
 Each key belongs to one of SLOTS counters. The writer makes the counters of a commit odd before it commits and even after it,
 so a reader that finds an even counter unchanged knows that no commit of those keys began meanwhile (a sequence lock). A

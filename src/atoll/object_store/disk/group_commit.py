@@ -1,4 +1,4 @@
-"""How do many writers share one flush? A thread that commits whatever has arrived as one transaction."""
+"""Group commit: a thread that commits whatever has arrived as one transaction, with one flush."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do readers find? Statements on committed rows, in the loop's own thread: a point read takes microseconds.
+"""Statements on committed rows, in the loop's own thread: a point read takes microseconds.
 
 Every statement is run to its end at once: an open cursor would keep the write-ahead log from being taken in.
 """
@@ -36,7 +36,7 @@ _REST = """SELECT name, ms, origin, version, facts FROM version
            ORDER BY ms DESC, origin DESC, version DESC LIMIT ?"""
 _CHANGES = "SELECT seq, name, version, kind FROM feed WHERE bucket = ? AND seq > ? ORDER BY seq LIMIT ?"
 
-_Version = tuple[str, int, str, str, bytes]  # name, ms, origin, version, packed facts
+_Version = tuple[str, int, str, str, bytes]  # name, ms, origin, version, packed metadata
 
 
 def _range(bucket: str, prefix: str, after: ScanCursor) -> tuple[str, str, str | bytes]:

@@ -1,4 +1,4 @@
-"""What do the rows say? The statements of the writer: each a step inside the commit thread's transaction."""
+"""Statements of the writer, each a step inside the commit thread's transaction."""
 
 from __future__ import annotations
 

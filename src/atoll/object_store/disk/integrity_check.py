@@ -1,4 +1,4 @@
-"""Is everything in this store as it must be? Walks rows and files and names each broken invariant; changes nothing."""
+"""Walks rows and files of a store and names each broken invariant; changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was just read, and cannot have changed since? Current versions with small bodies, kept while nobody writes to their key."""
+"""A cache of current versions with small bodies, kept while nobody writes to their key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must happen before a store is used? Claim it, open the database, remove what a crash left behind."""
+"""Opens a store's folder: takes its lock, opens the database, removes what a crash left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tables does a disk store have, and how is its database opened?
+"""The tables of a disk store, and how its database is opened.
 
 version  one row per version or marker. `place` tells where the bytes are: NOTHING, INLINE (blob row with the same id), FILE
          (blob row with the same id, bytes in blobs/xx/id), JOINED (`segments` lists blob ids).

@@ -1,4 +1,4 @@
-"""What can be written in one step? Each operation judges inside the group's transaction, then changes rows."""
+"""The write operations: each judges inside the group's transaction, then changes rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Arrival(Write[ObjectMetadata]):
         self.condition = condition
 
     def enter(self, index: Index, place: int, size: int, segments: bytes | None = None) -> tuple[ObjectMetadata, bool]:
-        """Judge, give a stamp, insert in order. Returns the facts that are stored, and False when they were there before."""
+        """Judge, give a stamp, insert in order. Returns the metadata that are stored, and False when they were there before."""
         key, metadata = self.key, self.metadata
         current = index.current(key)
         old = index.find(key, metadata.version, current)

@@ -1,4 +1,4 @@
-"""Who hears at once that a bucket has changed? A Store around a Store that tells after each commit."""
+"""A Store around a Store that tells who follows a bucket after each commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens above when a store fails? A store around a store that fails where a test says so."""
+"""A Store around a Store that fails where a test says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a Store around a Store do where it has nothing to add? Hands everything on."""
+"""A Store around a Store that hands everything on; the base of the others."""
 
 from __future__ import annotations
 

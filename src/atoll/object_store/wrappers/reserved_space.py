@@ -1,4 +1,4 @@
-"""May this write have the last of the disk? No: a Store around a Store that keeps room for deletions."""
+"""A Store around a Store that keeps disk space in reserve for deletions."""
 
 from __future__ import annotations
 

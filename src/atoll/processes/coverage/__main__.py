@@ -1,4 +1,4 @@
-"""How much of AWS's APIs does this build take? `python -m atoll.processes.coverage` prints docs/COVERAGE.md."""
+"""`python -m atoll.processes.coverage` prints docs/COVERAGE.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may a policy know of a request?
+"""The request context: the condition keys of one request.
 
 Most policies have no condition, so nothing is computed before a key is asked for. A key that the request does not carry is
 absent, never empty: s3:prefix is absent when a listing has no prefix.
@@ -28,7 +28,7 @@ _WRITES = _CREATES | {"CreateMultipartUpload", "UploadPart", "UploadPartCopy"}
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The facts of one request, read on demand. See `request_context`."""
+    """The condition keys of one request, read on demand. See `request_context`."""
 
     request: Request
     caller: Caller

@@ -1,4 +1,4 @@
-"""May this caller do this?
+"""Evaluates policies: may this caller do this?
 
 The order of IAM's policy evaluation logic, top to bottom: an explicit deny anywhere; a public bucket policy that is
 restricted; the organization's policies; then grants, judged for each resource that the call touches, all of which must

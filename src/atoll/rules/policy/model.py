@@ -1,4 +1,4 @@
-"""What is a policy once it has been read, and what is asked of it?
+"""Policies after parsing, and the questions put to them.
 
 A policy is text only until parse.py has read it. Then every element is a compiled test, and a decision is a walk over
 tuples. Source of the semantics: IAM user guide, "Policy evaluation logic" and "IAM JSON policy elements".

@@ -1,4 +1,4 @@
-"""Does a text match a pattern of a policy?
+"""Patterns with * and ? in policies.
 
 `*` is any run of characters, `?` is one. Whoever may write a policy also chooses the pattern, so matching must not take
 exponential time: each piece between two stars is taken at its leftmost place and never given back (an atomic group).

@@ -1,4 +1,4 @@
-"""Whom does a Principal element speak of?
+"""Matches Principal and NotPrincipal elements.
 
 How a grant reaches the caller matters as much as whether: a grant to an account only lets that account's own policies
 decide, a grant to a user or session stands alone. Source: IAM user guide, "AWS JSON policy elements: Principal".

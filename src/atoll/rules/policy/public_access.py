@@ -1,4 +1,4 @@
-"""Does a policy let strangers in?
+"""Block Public Access, and whether a policy is public.
 
 Source: S3 user guide, "Blocking public access to your Amazon S3 storage", section "The meaning of public".
 """

@@ -1,4 +1,4 @@
-"""What is a need, and what is known of the call that has it?"""
+"""An action that a call requires on a resource."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RequiredAction(msgspec.Struct, frozen=True):
 
 
 class CallDetails(msgspec.Struct, frozen=True):
-    """The facts of a call that decide what it needs. See actions.required."""
+    """What decides which actions a call requires. See required_actions."""
 
     operation: str
     params: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""Which actions does a call need, and on what?
+"""The actions that a call requires, and on which resources.
 
 One entry for all services; the tables are in actions_s3.py and actions_iam.py. An operation that stands in no table needs
 the action of its own name on everything.

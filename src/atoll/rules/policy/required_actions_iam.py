@@ -1,4 +1,4 @@
-"""Which actions do calls to IAM, STS and S3 Control need, and on what?
+"""The actions that calls to IAM, STS and S3 Control require.
 
 Source: Service Authorization Reference for AWS IAM, AWS STS and Amazon S3; S3 user guide, "Multi-Region Access Points".
 """

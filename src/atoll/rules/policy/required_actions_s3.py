@@ -1,4 +1,4 @@
-"""Which actions does a call to S3 need, and on what?
+"""The actions that calls to S3 require.
 
 Source: S3 user guide, "Required permissions for Amazon S3 API operations"; S3 API reference, "Permissions" of each operation.
 """

@@ -1,4 +1,4 @@
-"""May this policy be put?
+"""Validates a policy before it is stored.
 
 Strict where parse.py is lenient: what AWS refuses when a policy is put is refused here, with the element that is wrong.
 Source: S3 API: PutBucketPolicy; IAM user guide, "Grammar of the IAM JSON policy language"; IAM API: PutUserPolicy, CreateRole.

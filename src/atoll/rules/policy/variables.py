@@ -1,4 +1,4 @@
-"""What does ${...} stand for in this request?
+"""Policy variables: ${...} in a request.
 
 A text of a policy is cut into tokens once: plain text, wildcards, variables. A substituted value is always plain text, so
 a caller whose name contains a star gains nothing by it.

@@ -1,4 +1,4 @@
-"""Which of AWS's own managed policies does every world know?"""
+"""AWS's own managed policies that every world knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are IAM's operations given to work with?"""
+"""What IAM's operations are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do new ids, secrets and worlds come about?"""
+"""New ids, secrets and root accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose key is this, and what may its owner do? Asked at every request, answered from the snapshot."""
+"""Callers by access key, and their policies: asked at every request, answered from the snapshot."""
 
 from __future__ import annotations
 

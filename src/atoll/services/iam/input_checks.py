@@ -1,4 +1,4 @@
-"""May a member have this value? Source: botocore's model of iam, "pattern", "min" and "max" of each shape."""
+"""Limits of members. Source: botocore's model of iam, "pattern", "min" and "max" of each shape."""
 
 from __future__ import annotations
 

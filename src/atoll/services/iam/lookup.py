@@ -1,4 +1,4 @@
-"""Is it there? Records by the names that callers use."""
+"""Records by the names that callers use, or NoSuchEntity."""
 
 from __future__ import annotations
 

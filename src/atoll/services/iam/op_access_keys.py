@@ -1,4 +1,4 @@
-"""What do IAM's operations on access keys do?"""
+"""IAM's operations on access keys."""
 
 from __future__ import annotations
 

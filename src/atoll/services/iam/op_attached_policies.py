@@ -1,4 +1,4 @@
-"""What do IAM's operations on attachments of managed policies do?"""
+"""IAM's operations on attachments of managed policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do IAM's operations on inline policies do?"""
+"""IAM's operations on inline policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do IAM's operations on managed policies do?"""
+"""IAM's operations on managed policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do IAM's operations on roles do?"""
+"""IAM's operations on roles."""
 
 from __future__ import annotations
 

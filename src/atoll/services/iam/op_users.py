@@ -1,4 +1,4 @@
-"""What do IAM's operations on users do?"""
+"""IAM's operations on users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operations of IAM does Atoll answer?"""
+"""The operations of IAM that Atoll answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do records look from outside?"""
+"""IAM's records as output members."""
 
 from __future__ import annotations
 

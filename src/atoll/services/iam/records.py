@@ -1,4 +1,4 @@
-"""What does IAM keep in the control state?"""
+"""The records of IAM in the control store."""
 
 from __future__ import annotations
 

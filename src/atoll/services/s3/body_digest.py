@@ -1,4 +1,4 @@
-"""What are the MD5, the checksum and the size of bytes that pass by?"""
+"""MD5, checksum and size of bytes that pass by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this bucket here, and is it the one that the caller means? Every operation on a bucket asks first."""
+"""Finds the bucket of a call in this region, and checks that it is the one that the caller means."""
 
 from __future__ import annotations
 

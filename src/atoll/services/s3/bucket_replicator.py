@@ -1,4 +1,4 @@
-"""What moves the copies from one bucket to one destination bucket?
+"""Moves the copies from one bucket to one destination bucket.
 
 The change feed is read up to the bound of the backlog; keys go in parallel, each key in order. Trouble with one object holds
 its key, trouble with the region pauses the lane, and one copy then probes whether it is back. Nothing is kept but a cursor:

@@ -1,4 +1,4 @@
-"""Who wants to know at once that a bucket's change feed has grown?"""
+"""Tells the loops that follow a bucket's change feed that it has grown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bytes does a copy start from, and may this caller have them?"""
+"""Opens the source of a copy, if this caller may read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does S3 in one region work with?"""
+"""What S3's operations in one region are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a page of a listing gathered from the store, and how does one row look?"""
+"""Gathers a page of a listing from the store, and writes its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is stored of a new version besides its bytes, and what is answered?"""
+"""Metadata of a new version, and the output members of writing one."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def new_metadata(
     parts: tuple[Part, ...] = (),
     notes: Mapping[str, str] | None = None,
 ) -> ObjectMetadata:
-    """The facts of a new object, by what the bucket is at this moment. Raises NoSuchBucket when it is gone."""
+    """The metadata of a new object, by what the bucket is at this moment. Raises NoSuchBucket when it is gone."""
     now = unchanged_bucket(deps, record)
     version = next_version(deps, now)
     return ObjectMetadata(
@@ -100,7 +100,7 @@ def pending_replications(
 
 
 def new_delete_marker(deps: Dependencies, call: Call, record: BucketRecord, key: str) -> ObjectMetadata:
-    """The facts of a new delete marker."""
+    """The metadata of a new delete marker."""
     now = unchanged_bucket(deps, record)
     version = next_version(deps, now)
     return ObjectMetadata(

@@ -1,4 +1,4 @@
-"""What does a caller see of one version, whole or in part?"""
+"""Output members and body of GetObject and HeadObject, whole or in part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do settings say that this bucket cannot have yet? Clients ask before they work; the truth is: nothing is set.
+"""Operations on settings that a bucket cannot have yet: they answer that nothing is set.
 
 Their Put operations are not built and answer NotImplemented. Nothing at rest is encrypted, so GetBucketEncryption gives
 S3's answer for a bucket without encryption.

@@ -1,4 +1,4 @@
-"""What does a bucket's policy say, and does it let strangers in?"""
+"""Operations on a bucket's policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where do this bucket's objects go? The configuration; the copying is replication.py."""
+"""Operations on a bucket's replication configuration; the copying is replication.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a bucket set up? Versioning, public access block, ownership, access control lists, tags."""
+"""Operations on a bucket's settings: versioning, public access block, ownership, access control lists, tags."""
 
 from __future__ import annotations
 

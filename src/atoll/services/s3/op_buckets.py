@@ -1,4 +1,4 @@
-"""How do buckets come, go and show themselves?"""
+"""CreateBucket, DeleteBucket, HeadBucket, ListBuckets and GetBucketLocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do parts become an object?"""
+"""CompleteMultipartUpload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an object become another one without leaving the region?"""
+"""CopyObject, within a region."""
 
 from __future__ import annotations
 

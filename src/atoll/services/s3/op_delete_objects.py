@@ -1,4 +1,4 @@
-"""How do objects, versions and markers go?"""
+"""DeleteObject and DeleteObjects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which objects are in a bucket? ListObjects and ListObjectsV2."""
+"""ListObjects and ListObjectsV2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which uploads are in progress, and which parts of one are here?"""
+"""ListMultipartUploads and ListParts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which versions and delete markers are in a bucket?"""
+"""ListObjectVersions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an object come in parts?"""
+"""Operations on multipart uploads, but for completing one."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def CreateMultipartUpload(
 
 
 def _in(deps: Dependencies, record: BucketRecord, metadata: ObjectMetadata) -> ObjectMetadata:
-    """The facts, unless the bucket has gone. Raises NoSuchBucket."""
+    """The metadata, unless the bucket has gone. Raises NoSuchBucket."""
     unchanged_bucket(deps, record)
     return metadata
 

@@ -1,4 +1,4 @@
-"""What is an object made of? GetObjectAttributes."""
+"""GetObjectAttributes."""
 
 from __future__ import annotations
 

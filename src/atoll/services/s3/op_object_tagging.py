@@ -1,4 +1,4 @@
-"""How are an object's tags and its access control list seen and changed?"""
+"""Operations on an object's tags and access control list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an object come in, and how is it read?"""
+"""PutObject, GetObject and HeadObject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operations of S3 does a region answer? Whatever is not here is refused by name; so is a member that a signature lacks."""
+"""The operations of S3 that a region answers. Whatever is not here is refused by name; so is a member that a signature lacks."""
 
 from __future__ import annotations
 

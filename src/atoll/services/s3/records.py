@@ -1,4 +1,4 @@
-"""What does this slice keep of a bucket in the control state?"""
+"""The records of buckets in the control store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a copy from another region become a version here?
+"""Takes a copy from another region and stores it as a version.
 
 The internal operation at the destination: version id, times and stamp are taken as given, what arrives is verified before it
 is stored, and a version that is here already is left as it is. An arrival owes no copies of its own.
@@ -47,7 +47,7 @@ class ReplicaDependencies:
 async def receive(deps: ReplicaDependencies, call: Call, bucket: str, key: str) -> OperationOutput:
     """PUT of one version. Every refusal carries its code in a header, so that the sender knows who judged.
 
-    Raises NoSuchBucket, InvalidBucketState (not versioned), AccessDenied, NoSuchVersion (facts only, of a version that is
+    Raises NoSuchBucket, InvalidBucketState (not versioned), AccessDenied, NoSuchVersion (metadata only, of a version that is
     not here), InvalidArgument, IncompleteBody, BadDigest.
     """
     try:

@@ -1,4 +1,4 @@
-"""How is one version brought to another region, and what does the answer mean?
+"""Sends one version to another region, and understands the answer.
 
 The role is taken, the source is read with the role's rights, and the copy goes to the destination's region, which judges it
 with the same role. Only what the destination itself refused is final; whatever else goes wrong passes.

@@ -1,4 +1,4 @@
-"""Which buckets of this region replicate where, and who does it?
+"""Runs a replicator for each bucket and destination of this region's replication configurations.
 
 One lane per bucket and destination, started and stopped as configurations change. A rule that is removed drops what it still
 owed: the headers stay as they are. What no lane needs any more is trimmed from the change feeds.

@@ -1,4 +1,4 @@
-"""Which copies to one destination are owed, in which order, and how far is everything settled?
+"""The copies to one destination that are pending, in order per key, and how far the change feed is settled.
 
 First in, first out per key (a delete marker never passes its object); keys are independent of each other. A task that is
 retried holds its key, one that failed for good does not. The cursor is the place in the change feed up to which nothing is

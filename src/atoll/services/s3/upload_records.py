@@ -1,4 +1,4 @@
-"""What is remembered of a multipart upload in progress?"""
+"""What is kept of a multipart upload in progress."""
 
 from __future__ import annotations
 

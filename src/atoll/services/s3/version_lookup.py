@@ -1,4 +1,4 @@
-"""Which version does a call mean, and may the caller know that it is not there?"""
+"""Finds the version that a call means, or the error that the caller may see."""
 
 from __future__ import annotations
 

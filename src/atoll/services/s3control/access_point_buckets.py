@@ -1,4 +1,4 @@
-"""Which buckets will an access point have, and are they fit for it?"""
+"""The buckets of an access point, and whether they are fit for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which access point is meant, and what guards it? What the data plane reads, from memory."""
+"""Access points and their policies as the data plane reads them, from memory."""
 
 from __future__ import annotations
 

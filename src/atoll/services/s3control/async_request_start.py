@@ -1,4 +1,4 @@
-"""How is an asynchronous request taken in? Once per client token, with its outcome reported through a request token."""
+"""Starts an asynchronous request: once per client token, with its outcome reported through a request token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to an asynchronous request as time goes by? Each step is a transaction that tells whether it did anything.
+"""The steps of an asynchronous request. Each is a transaction that tells whether it did anything.
 
 Every region tries every step; whoever comes second finds it done. So a step begins by looking whether it is still to do.
 """

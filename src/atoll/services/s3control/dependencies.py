@@ -1,4 +1,4 @@
-"""What are the control operations of access points given to work with?"""
+"""What the control operations of access points are given."""
 
 from __future__ import annotations
 

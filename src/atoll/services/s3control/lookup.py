@@ -1,4 +1,4 @@
-"""May this call go on, and which access point does it name?"""
+"""Checks the account of a call, and finds the access point that it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does an access point's policy say: the one that counts, and the one that was proposed?"""
+"""Operations on an access point's policy: the one in force, and the one that was proposed."""
 
 from __future__ import annotations
 

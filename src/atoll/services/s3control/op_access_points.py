@@ -1,4 +1,4 @@
-"""How do access points come and go, and what is there?"""
+"""Operations that create, delete, get and list access points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of an asynchronous request?"""
+"""DescribeMultiRegionAccessPointOperation."""
 
 from __future__ import annotations
 

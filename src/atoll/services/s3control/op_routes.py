@@ -1,4 +1,4 @@
-"""Which of an access point's regions take requests?"""
+"""Operations on an access point's routes."""
 
 from __future__ import annotations
 

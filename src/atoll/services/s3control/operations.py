@@ -1,4 +1,4 @@
-"""Which operations of S3 Control does Atoll answer?"""
+"""The operations of S3 Control that Atoll answers."""
 
 from __future__ import annotations
 

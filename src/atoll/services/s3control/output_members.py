@@ -1,4 +1,4 @@
-"""How do records become AWS's output members?"""
+"""S3 Control's records as output members."""
 
 from __future__ import annotations
 

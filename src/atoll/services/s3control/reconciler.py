@@ -1,4 +1,4 @@
-"""Who makes access points come true? A loop in every region's process, over the state that all of them share."""
+"""Makes access points come true: a loop in every region's process, over the control store that all of them share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does this slice keep of access points in the control state?"""
+"""The records of access points in the control store."""
 
 from __future__ import annotations
 

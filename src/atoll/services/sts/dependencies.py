@@ -1,4 +1,4 @@
-"""What are STS's operations given to work with?"""
+"""What STS's operations are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May a member of an STS call have this value? Source: botocore's model of sts."""
+"""Limits of members. Source: botocore's model of sts."""
 
 from __future__ import annotations
 

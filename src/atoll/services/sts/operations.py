@@ -1,4 +1,4 @@
-"""Who am I, and who else may I be for a while?
+"""The operations of STS.
 
 These operations authorize themselves: no policy grants or takes GetCallerIdentity and GetSessionToken, and AssumeRole is
 decided by the role's trust policy first.

@@ -1,4 +1,4 @@
-"""A supervisor with tiny processes, for test_supervisor: python kept.py FOLDER NAME=START..., in a process of its own."""
+"""A supervisor with tiny processes, for test_supervisor: python supervised_children.py FOLDER NAME=START..., in a process of its own."""
 
 import os
 import signal
