@@ -14,7 +14,7 @@ from atoll.rules.access_control_lists import canonical_id
 from atoll.rules.policy.public_access import PublicAccess
 from atoll.rules.sigv4 import Credentials
 from atoll.services.iam.accounts import create_account
-from atoll.services.iam.identities import Identities
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.s3control.records import ALIASES, MRAPS, AliasRecord, MrapRecord, PolicyText, mrap_key
 from atoll.testing import memory_region
 

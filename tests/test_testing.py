@@ -12,7 +12,7 @@ from atoll import testing
 from atoll.domain.errors import ApiError
 from atoll.domain.http_message import Request
 from atoll.processes.client_environment import NoSuchPlace
-from atoll.testing import FakeClock, FaultyStore, MemoryStore, memory_region
+from atoll.testing import FakeClock, Faulty, MemoryStore, memory_region
 
 RUN = {
     "account": "123456789012", "access_key_id": "AKIAEXAMPLE", "secret_access_key": "secret", "regions": {"us-east-1": {}},
@@ -31,7 +31,7 @@ def test_the_plugin_costs_a_run_that_does_not_use_it_nothing():
 
 
 def test_a_public_name_is_loaded_when_it_is_used():
-    assert "atoll.testing.memory" in loaded("from atoll.testing import FakeClock")
+    assert "atoll.testing.in_memory_region" in loaded("from atoll.testing import FakeClock")
     assert "atoll.gateway.request_pipeline" not in loaded("from atoll.testing import AtollWorld")
 
 
@@ -175,7 +175,7 @@ def test_a_region_in_memory_answers_iam_too():
 
 def test_a_fault_of_the_store_reaches_the_client_in_awss_words():
     async def scenario():
-        faulty = FaultyStore(MemoryStore("us-east-1", lambda: 1_800_000_000_000))
+        faulty = Faulty(MemoryStore("us-east-1", lambda: 1_800_000_000_000))
         async with memory_region(store=faulty) as region:
             await region.ask("PUT", "/bucket")
             faulty.fail("put", ApiError("ServiceUnavailable", "disk full"))

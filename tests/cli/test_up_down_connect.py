@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.processes.file_descriptor_limits import FILES_WANTED
+from atoll.processes.connection_limit import FILES_WANTED
 
 pytestmark = pytest.mark.xdist_group("cli")
 

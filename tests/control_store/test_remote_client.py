@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from atoll.control_store import ControlStore, Table
-from atoll.control_store.optimistic_transaction import TRANSACTION_PATH
 from atoll.control_store.remote_client import TRIES_MAX, RemoteControlStore
 from atoll.control_store.remote_server import ControlStoreServer
+from atoll.control_store.transaction_proposal import TRANSACTION_PATH
 from atoll.domain.errors import ApiError, Upstream
 from atoll.domain.http_message import Body, Response
 

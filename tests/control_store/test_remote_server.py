@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from atoll.control_store import ControlStore
-from atoll.control_store.optimistic_transaction import (
+from atoll.control_store.remote_server import ControlStoreServer
+from atoll.control_store.transaction_proposal import (
     NODE,
     STATE_PATH,
     TRANSACTION_PATH,
@@ -18,7 +19,6 @@ from atoll.control_store.optimistic_transaction import (
     fingerprint,
     fingerprint_all,
 )
-from atoll.control_store.remote_server import ControlStoreServer
 from atoll.domain.caller import Caller, ForwardedContext
 from atoll.domain.http_message import Body, Request
 

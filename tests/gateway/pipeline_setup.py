@@ -16,7 +16,7 @@ from atoll.gateway.bound_service import bind
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.request_log import RequestIds, RequestLog
 from atoll.gateway.request_pipeline import Gateway
-from atoll.gateway.service_time import ServiceTimeDelay
+from atoll.gateway.service_time_emulation import ServiceTimeDelay
 from atoll.rules import sigv4, sigv4a
 from atoll.rules.policy import validate
 from atoll.rules.policy.model import Attached
@@ -24,9 +24,9 @@ from atoll.rules.policy.parse import parse
 from atoll.rules.policy.public_access import PublicAccess
 from atoll.rules.signature_verification import KeyCache
 from atoll.rules.sigv4 import Credentials
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.iam.dependencies import Dependencies as IamDependencies
 from atoll.services.iam.id_generation import create_root_account
-from atoll.services.iam.identities import Identities
 from atoll.services.iam.operations import OPERATIONS as IAM
 from atoll.services.s3.operations import OPERATIONS as S3
 from atoll.services.s3.replica_receiver import ReplicaDependencies, receive

@@ -15,7 +15,7 @@ from atoll.domain.errors import Incomplete
 from atoll.domain.http_message import Body, Request
 from atoll.domain.objects import Key, ObjectMetadata, Stamp
 from atoll.gateway.authorize import Authorization
-from atoll.gateway.service_time import PathServiceTime, ServiceTimeSettings
+from atoll.gateway.service_time_emulation import PathServiceTime, ServiceTimeSettings
 from atoll.rules import canonical_request, presigned_url, replica_request, sigv4
 from atoll.rules.sigv4 import Credentials
 from atoll.services.iam.accounts import create_account

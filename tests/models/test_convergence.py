@@ -50,7 +50,7 @@ async def calm(world):
     await world.pass_time(3)  # what is under way still fails
     for name in NAMES:
         for _, _, replication in world.running.values():
-            replication.returned(name)
+            replication.region_recovered(name)
     await world.pass_time(30)
     assert [m.operations_pending for name in NAMES for m in world.metrics(name).values()] == [0] * 6
 
@@ -81,7 +81,7 @@ def test_all_regions_come_to_show_the_same_current_version_and_nothing_circulate
             shown = [await versions(each) for each in world.regions.values()]
             assert shown[0] == shown[1] == shown[2]
             made = len(shown[0])
-            assert sum(each.arrivals.stored for each in world.regions.values()) == 2 * made
+            assert sum(each.replica_counters.stored for each in world.regions.values()) == 2 * made
             requests = [len(each.requests) for each in world.regions.values()]
             await world.pass_time(10)
             assert [len(each.requests) for each in world.regions.values()] == requests
@@ -99,7 +99,7 @@ def test_two_writes_of_one_key_at_once_with_clocks_ten_seconds_apart_end_the_sam
             await world["oregon"].put("k", b"oregon")
             await calm(world)
             assert [await world[name].read("k") for name in NAMES] == [b"virginia"] * 3
-            assert sum(each.arrivals.replication_conflicts for each in world.regions.values()) == 1
+            assert sum(each.replica_counters.replication_conflicts for each in world.regions.values()) == 1
 
     asyncio.run(scene())
 
@@ -114,7 +114,7 @@ def test_a_write_after_a_read_wins_although_its_regions_clock_is_slow():
             await world["oregon"].put("k", b"second")
             await calm(world)
             assert [await world[name].read("k") for name in NAMES] == [b"second"] * 3
-            assert sum(each.arrivals.replication_conflicts for each in world.regions.values()) == 0
+            assert sum(each.replica_counters.replication_conflicts for each in world.regions.values()) == 0
 
     asyncio.run(scene())
 

@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from atoll.domain.oserrors import in_words
+from atoll.domain.os_error_messages import in_words
 from atoll.net.tcp_sockets import bound, port_of
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from atoll.domain.errors import Incomplete, Upstream
 from atoll.domain.http_message import Body, Request, Response
 from atoll.net import tcp_sockets
-from atoll.net.delay_accuracy import echo_errors_ms
+from atoll.net.echo_delay_error import echo_errors_ms
 from atoll.net.http1_pool import Pool
 from atoll.net.precise_timers import Timers
 from atoll.net.wan_emulation import DelayLine, Link, Schedule, dial_over, pipe

@@ -12,7 +12,7 @@ import pytest
 from atoll.domain.objects import Key
 from atoll.object_store.disk.disk_store import DiskStore
 from atoll.object_store.disk.integrity_check import check
-from atoll.object_store.disk.reader import ReadingStore
+from atoll.object_store.disk.read_only_store import ReadingStore
 
 CRASHER = Path(__file__).with_name("crasher.py")
 

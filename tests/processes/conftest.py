@@ -9,8 +9,8 @@ from atoll.gateway.request_log import RequestLog
 from atoll.object_store.memory_store import MemoryStore
 from atoll.processes import build_region
 from atoll.processes.world_config import load
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.iam.id_generation import create_root_account
-from atoll.services.iam.identities import Identities
 from atoll.services.s3.change_notifier import ChangeNotifier
 from atoll.services.s3.dependencies import ReplicationRuleCache
 from atoll.services.s3control.access_points import MrapLookup

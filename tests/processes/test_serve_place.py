@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from atoll.net.certificates import authority_under, issue
-from atoll.processes import certificate_bundle, serve_place, world_config
+from atoll.processes import node_credentials, serve_place, world_config
 from atoll.processes.home_folder import Home
 from machines import machines, world_text
 from worlds import ALL_OF_S3, TRUST
@@ -194,13 +194,13 @@ def test_a_place_that_is_not_in_the_world_is_not_served(tmp_path):
 
 
 def test_a_place_without_a_bundle_is_not_served(tmp_path):
-    with pytest.raises(certificate_bundle.BundleError, match="atoll node-key us-east-1"):
+    with pytest.raises(node_credentials.BundleError, match="atoll node-key us-east-1"):
         serve_place.plan(Home(tmp_path), world_config.parse(world_text(), "w"), "us-east-1")
 
 
 def test_a_place_listens_where_it_is_told_to(tmp_path):
     world = world_config.parse(world_text(), "w")
-    made = certificate_bundle.make(Home(tmp_path), world, "us-east-1", None)
+    made = node_credentials.make(Home(tmp_path), world, "us-east-1", None)
     plan = serve_place.plan(Home(tmp_path), world, "us-east-1", folder=made, bind="127.0.0.2")
     with serve_place._bound(plan, plan.place.address) as listening:
         assert listening.getsockname() == ("127.0.0.2", plan.place.address.port)
@@ -228,7 +228,7 @@ def test_only_nodes_are_heard_where_nodes_call(world, tmp_path):
     assert asked_as(world, "us-east-1", node / "node.pem") == 200
     with pytest.raises((OSError, http.client.HTTPException)):
         asked_as(world, "us-east-1")
-    leaf_certificates = authority_under(node / "ca.pem", certificate_bundle._identity(node / "leaves.pem", (node / "leaves.pem").read_bytes()))
+    leaf_certificates = authority_under(node / "ca.pem", node_credentials._identity(node / "leaves.pem", (node / "leaves.pem").read_bytes()))
     forged = issue(leaf_certificates, "us-east-1.node.atoll.internal", now=time.time(), client=True)
     (tmp_path / "forged.pem").write_bytes(forged.key + forged.certificate)
     with pytest.raises((OSError, http.client.HTTPException)):

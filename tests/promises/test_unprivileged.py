@@ -18,8 +18,8 @@ from atoll.object_store.memory_store import MemoryStore
 from atoll.processes import build_region
 from atoll.processes.world_config import load
 from atoll.rules.sigv4 import Credentials
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.iam.id_generation import create_root_account
-from atoll.services.iam.identities import Identities
 from atoll.services.iam.operations import OPERATIONS as IAM
 from atoll.services.s3.change_notifier import ChangeNotifier
 from atoll.services.s3.dependencies import ReplicationRuleCache

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from atoll.cli.exits import UNAVAILABLE, USAGE, print_error
-from atoll.cli.style import App, examples
+from atoll.cli.typer_style import App, examples
 from atoll.cli.up_down_connect import HomeOption
-from atoll.processes.accounts import Account, accounts
+from atoll.processes.account_reader import Account, accounts
 from atoll.processes.home_folder import Home
 
 if TYPE_CHECKING:

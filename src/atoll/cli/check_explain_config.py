@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import typer
 
 from atoll.cli.exits import FAILED, NOT_FOUND, OK, USAGE, print_error
-from atoll.cli.style import App, examples
+from atoll.cli.typer_style import App, examples
 from atoll.cli.up_down_connect import HomeOption
 from atoll.processes import world_config
-from atoll.processes.accounts import accounts
+from atoll.processes.account_reader import accounts
 from atoll.processes.home_folder import Home
 
 UPSTREAM_WAIT_S = 2.0  # for the line of the region behind a request that an entry has logged

@@ -13,8 +13,8 @@ from typing import Any
 
 from atoll.cli.arguments import Parser
 from atoll.cli.exits import FAILED, INTERRUPTED, NOT_FOUND, OK, UNAVAILABLE, USAGE, print_error
-from atoll.domain.oserrors import in_words
-from atoll.processes.accounts import NoSuchAccount, account
+from atoll.domain.os_error_messages import in_words
+from atoll.processes.account_reader import NoSuchAccount, account
 from atoll.processes.client_environment import MODES, NoSuchPlace, Setting, place_of, setting
 from atoll.processes.home_folder import Home
 from atoll.processes.supervisor import NotRunning, ask
@@ -48,11 +48,11 @@ def _add_account(parser: Parser) -> None:
 def _seal(home: Home, place: str | None) -> None:
     """Give this process a network in which there is the place and nothing else. Raises CannotSeal."""
     from atoll.net.namespaces import NoNamespaces
-    from atoll.processes import sealed
+    from atoll.processes import sealed_exec
 
     try:
-        sealed.enter(home, _place(home, place))
-    except (NoNamespaces, sealed.EntryAway) as error:
+        sealed_exec.enter(home, _place(home, place))
+    except (NoNamespaces, sealed_exec.EntryAway) as error:
         raise CannotSeal(str(error)) from error
 
 

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from atoll.cli.exits import FAILED, INTERRUPTED, USAGE, print_error
-from atoll.cli.style import App, examples
-from atoll.domain.oserrors import in_words
+from atoll.cli.typer_style import App, examples
+from atoll.domain.os_error_messages import in_words
 from atoll.lab import cost_report
 from atoll.rules import aws_cost
 

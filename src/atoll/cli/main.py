@@ -14,6 +14,6 @@ def entry() -> None:
         from atoll.cli import exec_env_status
 
         sys.exit(exec_env_status.main(arguments[0], arguments[1:]))
-    from atoll.cli.app import app
+    from atoll.cli.typer_app import app
 
     app(prog_name="atoll")

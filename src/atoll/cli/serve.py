@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from atoll.cli.exits import CONFIG, FAILED, OK, USAGE, print_error
-from atoll.cli.style import examples
+from atoll.cli.typer_style import examples
 from atoll.cli.up_down_connect import HomeOption
-from atoll.domain.oserrors import in_words
+from atoll.domain.os_error_messages import in_words
 from atoll.processes import world_config
 from atoll.processes.home_folder import Home
 
@@ -38,18 +38,18 @@ def node_key(
 ) -> None:
     """Make the bundle of keys and certificates with which a place may join. Run it where the world's CA is, then copy the
     folder to that machine as DATA/node. Whoever has it can act for every caller of the world."""
-    from atoll.processes import certificate_bundle
+    from atoll.processes import node_credentials
 
     where = Home.at(os.environ, home)
     try:
         chosen = _world(where, world)
         if place not in chosen.by_name:
             raise world_config.WorldError("", [f"{place} is no place of this world; there are: {', '.join(chosen.by_name)}"])
-        made = certificate_bundle.make(where, chosen, place, out)
+        made = node_credentials.make(where, chosen, place, out)
     except world_config.WorldError as error:
         print_error(str(error))
         raise typer.Exit(USAGE) from error
-    except (certificate_bundle.BundleError, RuntimeError) as error:
+    except (node_credentials.BundleError, RuntimeError) as error:
         print_error(str(error))
         raise typer.Exit(CONFIG) from error
     typer.echo(str(made))
@@ -67,7 +67,7 @@ def serve(
     ] = None,
 ) -> None:
     """Run one place of a world that spans machines, region and entry in one process, until SIGTERM."""
-    from atoll.processes import certificate_bundle
+    from atoll.processes import node_credentials
     from atoll.processes import serve_place as production
 
     home = Home(data.expanduser().absolute())
@@ -76,7 +76,7 @@ def serve(
     except world_config.WorldError as error:
         print_error(str(error))
         raise typer.Exit(USAGE) from error
-    except certificate_bundle.BundleError as error:
+    except node_credentials.BundleError as error:
         print_error(str(error))
         raise typer.Exit(CONFIG) from error
     try:

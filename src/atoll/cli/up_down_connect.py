@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from atoll.cli.exits import FAILED, OK, UNAVAILABLE, USAGE, print_error
-from atoll.cli.style import examples
-from atoll.domain.oserrors import in_words
+from atoll.cli.typer_style import examples
+from atoll.domain.os_error_messages import in_words
 from atoll.processes import world_config
 from atoll.processes.client_environment import NoSuchPlace, place_of
 from atoll.processes.home_folder import Home, write_whole

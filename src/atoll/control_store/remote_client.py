@@ -18,7 +18,9 @@ import msgspec
 
 from atoll.control_store import sqlite_file
 from atoll.control_store.control_store import TRANSACTIONS_WAITING_MAX, ControlStore
-from atoll.control_store.optimistic_transaction import (
+from atoll.control_store.snapshot import Batch, Row
+from atoll.control_store.transaction import Transaction
+from atoll.control_store.transaction_proposal import (
     HOLD_S,
     NODE,
     STATE_PATH,
@@ -27,13 +29,11 @@ from atoll.control_store.optimistic_transaction import (
     RecordingTransaction,
     Reply,
 )
-from atoll.control_store.snapshot import Batch, Row
-from atoll.control_store.transaction import Transaction
 from atoll.domain.caller import ForwardedContext
 from atoll.domain.errors import ApiError, Upstream
 from atoll.domain.http_message import EMPTY, Body, Request, Response
 from atoll.domain.interfaces import Handler
-from atoll.domain.oserrors import in_words
+from atoll.domain.os_error_messages import in_words
 from atoll.domain.quotas import MiB
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import msgspec
 
 from atoll.control_store.control_store import ControlStore
 from atoll.control_store.file_follower import Follower
-from atoll.control_store.optimistic_transaction import (
+from atoll.control_store.transaction_proposal import (
     HOLD_S,
     NODE,
     PROPOSAL_MAX_BYTES,

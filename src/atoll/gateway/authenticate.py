@@ -11,7 +11,7 @@ import msgspec
 from atoll.domain.caller import ANONYMOUS, Authentication, Caller
 from atoll.domain.errors import ApiError
 from atoll.domain.http_message import Request
-from atoll.rules import plus, signature_verification
+from atoll.rules import plus_sign_decoding, signature_verification
 from atoll.rules.endpoint_hostnames import RequestTarget
 from atoll.rules.signature_verification import KeyCache, RequestSignature
 
@@ -104,7 +104,7 @@ def settled(request: Request, known: Authenticated) -> Request:
     if "+" not in request.target:
         return request
     asked = copy(request)
-    asked.target = known.target or plus.unsigned(request.target)
+    asked.target = known.target or plus_sign_decoding.unsigned(request.target)
     asked.path, _, asked.query = asked.target.partition("?")
     return asked
 

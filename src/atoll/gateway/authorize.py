@@ -18,7 +18,7 @@ from atoll.rules.policy.evaluate import evaluate
 from atoll.rules.policy.model import AccessRequest, Attached, Context, Decision, Policy, ProtectedResource, Value
 from atoll.rules.policy.public_access import PublicAccess, strictest
 from atoll.rules.policy.required_actions import RequiredAction, object_required_action, required
-from atoll.rules.sessions import check_session
+from atoll.rules.temporary_credential_restrictions import check_session
 
 S3_OBJECT = "arn:aws:s3:::"
 PASSED_TO = "s3.amazonaws.com"  # S3 user guide, "Setting up permissions for live replication": the one service that is given roles

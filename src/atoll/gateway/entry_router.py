@@ -18,9 +18,9 @@ from atoll.domain.errors import ApiError, Incomplete, Unreachable, Upstream
 from atoll.domain.http_message import Body, Request, Response
 from atoll.domain.interfaces import Handler
 from atoll.gateway.authenticate import Authenticate, Authenticated, settled
+from atoll.gateway.error_responses import HOST_ID, SERVICES, refusal
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.payload import check_decoded_length, checked
-from atoll.gateway.refusal import HOST_ID, SERVICES, refusal
 from atoll.gateway.request_log import RequestIds, RequestLog
 from atoll.gateway.request_pipeline import nothing_to_refresh
 from atoll.rules import signature_verification

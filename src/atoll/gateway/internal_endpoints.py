@@ -11,8 +11,8 @@ import msgspec
 from atoll.domain.errors import ApiError
 from atoll.domain.http_message import Body, Request, Response
 from atoll.domain.interfaces import Handler
+from atoll.gateway.error_responses import refusal
 from atoll.gateway.metrics import Counters, Metrics
-from atoll.gateway.refusal import refusal
 from atoll.gateway.request_log import RequestIds
 from atoll.rules.endpoint_hostnames import is_literal, without_port
 

@@ -13,7 +13,7 @@ from atoll.domain.clock import Clock
 from atoll.domain.errors import ApiError
 from atoll.domain.http_message import Request, Response
 from atoll.domain.interfaces import Handler
-from atoll.gateway.refusal import refusal
+from atoll.gateway.error_responses import refusal
 from atoll.gateway.request_log import RequestIds
 from atoll.rules.peer_envelope import MAC, InvalidEnvelope, NonceWindow, NotTaken, sign_envelope, verify_envelope
 

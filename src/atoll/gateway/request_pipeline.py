@@ -24,11 +24,11 @@ from atoll.domain.quotas import DOCUMENT_MAX_BYTES
 from atoll.gateway.authenticate import UNAUTHENTICATED, Authenticate, Authenticated, settled
 from atoll.gateway.authorize import Authorization, PolicyLookup, authorize
 from atoll.gateway.bound_service import BoundService, call_operation
+from atoll.gateway.error_responses import HOST_ID
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.payload import NO_PAYLOAD, Payload, check_decoded_length, checked
-from atoll.gateway.refusal import HOST_ID
 from atoll.gateway.request_log import RequestEvent, RequestIds, RequestLog
-from atoll.gateway.service_time import ServiceTimeDelay
+from atoll.gateway.service_time_emulation import ServiceTimeDelay
 from atoll.rules.copy_source import parse as parse_copy_source
 from atoll.rules.endpoint_hostnames import RequestTarget, named, scope_of
 from atoll.rules.multi_region_access_point import check_operation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uvloop
 
 from atoll.lab.quantiles import p50
-from atoll.net.delay_accuracy import echo_errors_ms
+from atoll.net.echo_delay_error import echo_errors_ms
 from atoll.net.precise_timers import Timers
 from atoll.net.wan_emulation import Link
 

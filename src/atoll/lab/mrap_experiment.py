@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from atoll.lab import cost_report, loss, results, service_times, setup_resources, terminal_tables
+from atoll.lab import cost_report, region_outage, results, service_time_settings, setup_resources, terminal_tables
 from atoll.lab import plan as plans
 from atoll.lab.client_workers import CallerProcess, Callers, LabFailed, Message, Wait, run_together, side_by_side
+from atoll.lab.dataset import File, make
 from atoll.lab.delay_accuracy import echo_errors
 from atoll.lab.html_report import html
 from atoll.lab.keep_cpus_awake import processors_awake
@@ -22,8 +23,7 @@ from atoll.lab.propagation import READER, Overwrite, Propagation
 from atoll.lab.quantiles import p50
 from atoll.lab.readings import Readings
 from atoll.lab.results import PATHS
-from atoll.lab.sample_files import File, make
-from atoll.lab.stages import Shares
+from atoll.lab.stage_estimates import Shares
 from atoll.lab.temporary_world import LabWorld, interruptible, temporary
 from atoll.lab.usage_counters import counters
 from atoll.processes import world_config
@@ -48,7 +48,7 @@ class Findings:
     awake: bool = False
     first_copy_s: float | None = None
     counted: aws_cost.Counters | None = None
-    loss: loss.Loss | None = None
+    loss: region_outage.Loss | None = None
     load_before: float = 0.0
     stage_s: dict[str, float] = field(default_factory=dict)
     finished: list[StageName] = field(default_factory=list)
@@ -115,7 +115,7 @@ class Experiment:
         Measured the way the reads are: from all places at once, and with a pause before each as long as AWS takes, for a
         process that has just waited finds its caches cold.
         """
-        service_times.set_service_times(self.world, dict.fromkeys(self.setup.members, service_times.NO_DRAWS))
+        service_time_settings.set_service_times(self.world, dict.fromkeys(self.setup.members, service_time_settings.NO_DRAWS))
         home = self.setup.home
 
         def command(caller: CallerProcess) -> Mapping[str, Any]:
@@ -131,10 +131,10 @@ class Experiment:
         }
         return {"single": {home: medians[home]["single"]}, "mrap": {place: by["mrap"] for place, by in medians.items()}}
 
-    def draw(self, overheads: service_times.Overheads) -> None:
+    def draw(self, overheads: service_time_settings.Overheads) -> None:
         """From now on reads take as long as they were measured on AWS."""
-        wanted = {region: service_times.drawn(region, overheads, seed=self.plan.seed) for region in self.setup.members}
-        service_times.set_service_times(self.world, wanted)
+        wanted = {region: service_time_settings.drawn(region, overheads, seed=self.plan.seed) for region in self.setup.members}
+        service_time_settings.set_service_times(self.world, wanted)
 
     def read(self) -> Generator[Wait, dict[str, Message], None]:
         """All reads, side by side."""
@@ -187,10 +187,10 @@ class Experiment:
         time.sleep(LOG_SETTLE_S)
         return counters(self.world.home.logs, self.setup, kept)
 
-    def lose_region(self) -> loss.Loss:
+    def lose_region(self) -> region_outage.Loss:
         """The one near the reader of the headline."""
-        [found] = side_by_side(loss.measure(self.callers[READER], self.world, self.files[-1], self.progress.share))
-        assert isinstance(found, loss.Loss)
+        [found] = side_by_side(region_outage.measure(self.callers[READER], self.world, self.files[-1], self.progress.share))
+        assert isinstance(found, region_outage.Loss)
         return found
 
 
@@ -286,7 +286,7 @@ def assembled(run: Run, began: float) -> results.Json:
     far = max(row["rtt_ms"] for row in result["distances"] if HOME in row["between"])
     result["echo_error_ms"] = {} if found.stopped else echo_errors([links.same_ms, far])
     result["initial_copy_s"] = None if found.first_copy_s is None else round(found.first_copy_s, 3)
-    result["loss"] = None if found.loss is None else loss.as_json(found.loss)
+    result["loss"] = None if found.loss is None else region_outage.as_json(found.loss)
     if found.counted is not None:
         result["counters"] = cost_report.counter_inputs(found.counted)
         result["counted_cost"] = cost_report.as_json(aws_cost.of_counters(found.counted), cost_report.counter_inputs(found.counted))

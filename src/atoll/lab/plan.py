@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from atoll.lab.stages import Stage
+from atoll.lab.stage_estimates import Stage
 from atoll.processes.world_config import Profile, World
 from atoll.rules.published_latency import ALL_THREE_BUCKETS_S, HOME, S3_API
 from atoll.services.s3control.reconciler import CREATE_DELAY_S

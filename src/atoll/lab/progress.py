@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from atoll.lab import stages
-from atoll.lab.stages import Stage
+from atoll.lab import stage_estimates
+from atoll.lab.stage_estimates import Stage
 
 STDERR = 2
 REFRESH_S = 0.5
@@ -43,7 +43,7 @@ class Progress:
         assert self._stages[self._index].name == name, f"{name} is not stage {self._index + 1}"
         self._began = self._text_response = time.monotonic()
         self._share, self._detail = None, ""
-        self.say(stages.opening(self._stages, self._index))
+        self.say(stage_estimates.opening(self._stages, self._index))
 
     def share(self, share: float | None, detail: str = "") -> None:
         self._share, self._detail = share, detail
@@ -52,7 +52,7 @@ class Progress:
         """Show how far the stage is, at `now` (monotonic seconds): always on a terminal, now and then elsewhere."""
         if self._index < 0:
             return
-        text = stages.line(self._stages, self._index, now - self._began, self._share, self._detail)
+        text = stage_estimates.line(self._stages, self._index, now - self._began, self._share, self._detail)
         if self._terminal:
             self._write(f"{ERASE_LINE}{text[: shutil.get_terminal_size().columns - 1]}")
         elif now - self._text_response >= PLAIN_EVERY_S:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from atoll.lab.client_workers import Callers, LabFailed, Message, Wait
-from atoll.lab.sample_files import File, gzipped
+from atoll.lab.dataset import File, gzipped
 from atoll.lab.setup_resources import Setup
 from atoll.processes.world_config import Profile
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from atoll.lab.client_workers import CallerProcess, LabFailed, Message, wait_for
-from atoll.lab.sample_files import File
+from atoll.lab.dataset import File
 
 CONTROL_REGION = "us-west-2"  # S3 user guide: control-plane requests of access points go to US West (Oregon)
 MRAP_NAME = "lab"

@@ -11,7 +11,7 @@ from typing import Self
 from atoll.domain.clock import Clock
 from atoll.domain.errors import Unreachable, Upstream
 from atoll.domain.http_message import Request, Response
-from atoll.domain.oserrors import in_words
+from atoll.domain.os_error_messages import in_words
 from atoll.net.http1_client_connection import ConnectionGone, OriginConnection
 from atoll.net.tcp_sockets import Dial
 

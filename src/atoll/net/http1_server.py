@@ -12,7 +12,7 @@ from atoll.domain.clock import Clock
 from atoll.domain.http_message import Request
 from atoll.domain.interfaces import Handler
 from atoll.net import tcp_sockets
-from atoll.net.connect_tunnel import Connect
+from atoll.net.connect_request import Connect
 from atoll.net.http1_serializer import SERVER, DateAndServer
 from atoll.net.http1_server_connection import Connection, Limits
 

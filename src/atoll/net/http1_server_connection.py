@@ -21,7 +21,7 @@ from atoll.domain.http_message import Body, Request, Response
 from atoll.domain.interfaces import Handler
 from atoll.domain.quotas import MiB
 from atoll.net.body_stream import IncomingBody
-from atoll.net.connect_tunnel import Connect, Tunnel
+from atoll.net.connect_request import Connect, Tunnel
 from atoll.net.http1_parser import ConnectRequest, Exchange, Refusal, RequestReader
 from atoll.net.http1_serializer import ONE_WRITE_BYTES, DateAndServer, TransportWriter, response_head, send_stream, sends_body
 

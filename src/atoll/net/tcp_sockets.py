@@ -7,7 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable
 
 from atoll.domain.errors import Unreachable
-from atoll.domain.oserrors import in_words
+from atoll.domain.os_error_messages import in_words
 
 BACKLOG = 1024  # connections that the kernel keeps for us until we accept
 

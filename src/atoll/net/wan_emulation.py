@@ -16,7 +16,7 @@ from typing import cast
 
 from atoll.domain.errors import Upstream
 from atoll.domain.quotas import MiB
-from atoll.net.connect_tunnel import Tunnel, deliver
+from atoll.net.connect_request import Tunnel, deliver
 from atoll.net.http1_serializer import TransportWriter
 from atoll.net.precise_timers import Timers
 from atoll.net.tcp_sockets import Dial

@@ -25,7 +25,7 @@ from atoll.gateway.bound_service import BoundService, bind
 from atoll.gateway.metrics import Gauge, Metrics
 from atoll.gateway.request_log import RequestIds, RequestLog
 from atoll.gateway.request_pipeline import Gateway
-from atoll.gateway.service_time import ServiceTimeDelay
+from atoll.gateway.service_time_emulation import ServiceTimeDelay
 from atoll.object_store.disk.disk_store import DiskStore
 from atoll.object_store.wrappers.reserved_space import ReservedSpaceStore
 from atoll.processes.home_folder import Home
@@ -38,8 +38,8 @@ from atoll.rules.policy.model import Context
 from atoll.rules.published_latency import ALL_THREE_BUCKETS_S
 from atoll.rules.replication_status import Rules
 from atoll.rules.signature_verification import KeyCache
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.iam.dependencies import Dependencies as IamDependencies
-from atoll.services.iam.identities import Identities
 from atoll.services.iam.operations import OPERATIONS as IAM
 from atoll.services.s3.change_notifier import ChangeNotifier
 from atoll.services.s3.dependencies import Dependencies as S3Dependencies

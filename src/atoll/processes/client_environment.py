@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from atoll.processes.accounts import Account
+from atoll.processes.account_reader import Account
 
 Mode = Literal["proxy", "endpoint", "sealed"]
 MODES: tuple[Mode, ...] = ("proxy", "endpoint", "sealed")

@@ -14,7 +14,7 @@ from atoll.gateway.authorize import CallerPolicies, ResourceProtection
 from atoll.rules.policy.model import Attached, Policy
 from atoll.rules.policy.parse import parse
 from atoll.rules.policy.public_access import PublicAccess, strictest
-from atoll.services.iam.identities import Identities
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.s3.records import BUCKETS, BucketRecord
 from atoll.services.s3control.access_points import MrapLookup, account_block
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from atoll.domain.clock import Clock
 from atoll.domain.interfaces import Handler
 from atoll.gateway.peer_requests import Peer
-from atoll.gateway.workers import Workers
+from atoll.gateway.write_forwarding import Workers
 from atoll.net.http1_pool import Pool
 from atoll.net.tcp_sockets import Dial
 

@@ -21,7 +21,7 @@ from atoll.control_store.remote_client import RemoteControlStore
 from atoll.control_store.remote_server import ControlStoreServer
 from atoll.domain.http_message import Request, Response
 from atoll.domain.interfaces import Handler
-from atoll.domain.oserrors import reason
+from atoll.domain.os_error_messages import reason
 from atoll.gateway.internal_endpoints import InternalEndpoints
 from atoll.gateway.metrics import Metrics
 from atoll.gateway.peer_requests import EnvelopeVerifier, Peer
@@ -33,18 +33,18 @@ from atoll.net.http1_server_connection import Limits
 from atoll.net.precise_timers import Timers
 from atoll.net.system_clock import SystemClock
 from atoll.net.tcp_sockets import bound, dial
-from atoll.net.tls import dial_tls, over_tls
+from atoll.net.tls_transport import dial_tls, over_tls
 from atoll.object_store.wrappers.change_announcing import AnnouncedStore
 from atoll.processes import build_region
-from atoll.processes.certificate_bundle import Bundle, load, node_name
-from atoll.processes.file_descriptor_limits import limits_of
+from atoll.processes.connection_limit import limits_of
 from atoll.processes.home_folder import Home, write_whole
+from atoll.processes.node_credentials import Bundle, load, node_name
 from atoll.processes.recovery_probes import RecoveryProbes
-from atoll.processes.single_place_entry import LocalRegion, SinglePlaceEntry
+from atoll.processes.standalone_entry import LocalRegion, SinglePlaceEntry
 from atoll.processes.start_world import AlreadyUp, lock
 from atoll.processes.world_config import Listener, Place, World, WorldError
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.iam.id_generation import create_root_account
-from atoll.services.iam.identities import Identities
 from atoll.services.iam.records import ONLY, WORLD, RootRecord
 from atoll.services.s3.change_notifier import ChangeNotifier
 from atoll.services.s3.dependencies import ReplicationRuleCache

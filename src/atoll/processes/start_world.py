@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any
 
 from atoll.control_store import ControlStore
-from atoll.domain.oserrors import in_words
+from atoll.domain.os_error_messages import in_words
 from atoll.net.certificates import create_ca
 from atoll.processes import port_allocation
-from atoll.processes.entry_places import Address
+from atoll.processes.entry_listeners import Address
 from atoll.processes.home_folder import Home, write_whole
-from atoll.processes.run_processes import Plan, process_name, run, serve_entry, serve_region
+from atoll.processes.process_mains import Plan, process_name, run, serve_entry, serve_region
 from atoll.processes.supervisor import Child, Supervisor
 from atoll.processes.world_config import Place, World
 from atoll.services.iam.id_generation import create_root_account

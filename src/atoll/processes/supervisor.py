@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from atoll.domain.oserrors import in_words
+from atoll.domain.os_error_messages import in_words
 
 # A process's body: called in the child with the file descriptor on which it writes one byte when its listeners answer.
 Start = Callable[[int], None]

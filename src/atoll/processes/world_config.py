@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from atoll.domain.oserrors import reason
+from atoll.domain.os_error_messages import reason
 from atoll.rules.distance import Coordinates, Distance, distance
 
 Profile = Literal["native", "aws"]

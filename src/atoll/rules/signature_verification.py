@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from atoll.domain.errors import ApiError
 from atoll.domain.http_message import Request
 from atoll.domain.quotas import PRESIGN_MAX_S, SKEW_MAX_S
-from atoll.rules import canonical_request, plus, presigned_url, sigv2, sigv4, sigv4a
+from atoll.rules import canonical_request, plus_sign_decoding, presigned_url, sigv2, sigv4, sigv4a
 from atoll.rules.aws_chunked import ChunkVerifier
 from atoll.rules.signature_parsing import Credential, RequestSignature, malformed, parse_signature
 
@@ -169,7 +169,7 @@ def verify(
     strict: bool = False,
 ) -> str:
     """Step 10: the signature is the one that `secret` makes. Returns the target that was signed: as it came, but every raw
-    "+" in it is written as what the signature takes it for (rules/plus), so that just this is executed. Raises
+    "+" in it is written as what the signature takes it for (rules/plus_sign_decoding), so that just this is executed. Raises
     SignatureDoesNotMatch with what we hashed.
 
     `s3` False: path rules and payload hash of other services, `body_sha256` is the hash of the body that was read (None: no
@@ -185,7 +185,7 @@ def verify(
     except KeyError as missing:
         raise _mismatch(request_signature, "", b"", f"The signed header {missing.args[0]} did not arrive.") from missing
     asked, text = "", b""
-    for target in plus.readings(request.target, s3=s3, strict=strict):
+    for target in plus_sign_decoding.readings(request.target, s3=s3, strict=strict):
         path, _, query = target.partition("?")
         asked = canonical_request.canonical_request(
             request.method,
@@ -222,7 +222,7 @@ def _same(ours: str, theirs: str) -> bool:
 def _verify_sigv2(request_signature: RequestSignature, request: Request, secret: str, *, bucket: str, virtual: bool) -> str:
     """Version 2 signs the path as it was sent, which leaves no doubt: a plus in it is a blank, as at AWS."""
     text = b""
-    for target in plus.readings(request.target, s3=True, strict=True):
+    for target in plus_sign_decoding.readings(request.target, s3=True, strict=True):
         asked = Request(request.method, f"{request.path}?{target.partition('?')[2]}", request.headers)
         text = sigv2.string_to_sign(asked, request_signature.amz_date, bucket=bucket, virtual=virtual)
         if _same(sigv2.signature(secret, text), request_signature.signature) and _says_the_same(request_signature, request, target, s3=True):

@@ -16,11 +16,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from atoll.testing.memory import FakeClock, FaultyStore, MemoryRegion, MemoryStore, memory_region
+    from atoll.testing.in_memory_region import FakeClock, Faulty, MemoryRegion, MemoryStore, memory_region
     from atoll.testing.world import AtollFault, AtollWorld, atoll_world
 
 __all__ = [
-    "AtollFault", "AtollWorld", "FakeClock", "FaultyStore", "MemoryRegion", "MemoryStore", "atoll_world", "memory_region",
+    "AtollFault", "AtollWorld", "FakeClock", "Faulty", "MemoryRegion", "MemoryStore", "atoll_world", "memory_region",
 ]  # fmt: skip
 _HOME = {name: "world" if name.lower().startswith("atoll") else "memory" for name in __all__}
 

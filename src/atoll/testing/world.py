@@ -16,7 +16,7 @@ from atoll.processes.client_environment import Mode, place_of, setting
 from atoll.processes.home_folder import Home
 
 if TYPE_CHECKING:
-    from atoll.testing.memory import FaultyStore
+    from atoll.testing.in_memory_region import Faulty
 
 COMMAND_MAX_S = 120.0  # for `atoll up` on a busy machine
 
@@ -81,11 +81,11 @@ class AtollFault:
             self._world.atoll("up", "--detach", "--place", region)
 
     @staticmethod
-    def store(region: str = "us-east-1") -> FaultyStore:
+    def store(region: str = "us-east-1") -> Faulty:
         """A store in memory that fails on command, for `memory_region(store=...)`."""
-        from atoll.testing.memory import FaultyStore, MemoryStore
+        from atoll.testing.in_memory_region import Faulty, MemoryStore
 
-        return FaultyStore(MemoryStore(region, lambda: int(time.time() * 1000)))
+        return Faulty(MemoryStore(region, lambda: int(time.time() * 1000)))
 
 
 @contextmanager

@@ -7,19 +7,19 @@ import pytest
 
 from atoll.domain.errors import ApiError, Upstream
 from atoll.object_store.memory_store import MemoryStore
-from atoll.object_store.wrappers.fault_injection import FaultyStore
+from atoll.object_store.wrappers.fault_injection import Faulty
 from contracts.store import KEY, StoreContract, Ticks, content, put
 
 
-class TestFaultyStoreWithoutPlans(StoreContract):
+class TestFaultyWithoutPlans(StoreContract):
     @asynccontextmanager
     async def open(self, folder, clock):
-        yield FaultyStore(MemoryStore("here", clock))
+        yield Faulty(MemoryStore("here", clock))
 
 
 def test_the_planned_call_fails_and_no_other():
     async def run():
-        store = FaultyStore(MemoryStore("here", Ticks()))
+        store = Faulty(MemoryStore("here", Ticks()))
         store.fail("put", ApiError("ServiceUnavailable"), skip=1, times=2)
         await put(store, content=b"one")
         for _ in range(2):
@@ -34,7 +34,7 @@ def test_the_planned_call_fails_and_no_other():
 
 def test_a_fault_afterwards_loses_the_answer_but_not_the_write():
     async def run():
-        store = FaultyStore(MemoryStore("here", Ticks()))
+        store = Faulty(MemoryStore("here", Ticks()))
         store.fail("put", Upstream("cut"), when="after")
         with pytest.raises(Upstream):
             await put(store)
@@ -46,7 +46,7 @@ def test_a_fault_afterwards_loses_the_answer_but_not_the_write():
 @pytest.mark.parametrize("operation", ["get", "head", "scan", "changes", "trim", "drop", "delete", "amend", "join"])
 def test_every_operation_can_fail(operation):
     async def run():
-        store = FaultyStore(MemoryStore("here", Ticks()))
+        store = Faulty(MemoryStore("here", Ticks()))
         store.fail(operation, Upstream("planned"))
         calls = {
             "get": lambda: store.get(KEY),

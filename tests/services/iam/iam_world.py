@@ -8,9 +8,9 @@ from atoll.domain.api_call import Call, OperationOutput
 from atoll.domain.caller import Caller
 from atoll.domain.http_message import EMPTY, Request
 from atoll.rules.policy.validate import check_identity_policy, check_trust_policy
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.iam.dependencies import Dependencies
 from atoll.services.iam.id_generation import create_root_account
-from atoll.services.iam.identities import Identities
 from atoll.services.iam.operations import OPERATIONS
 
 ACCOUNT = "111122223333"

@@ -9,8 +9,8 @@ from atoll.control_store import ControlStore
 from atoll.domain.quotas import ACCOUNTS_MAX
 from atoll.rules.session_token import Session, encrypt_session
 from atoll.services.iam.accounts import AccountRefused, accounts, create_account
+from atoll.services.iam.caller_lookup import Identities
 from atoll.services.iam.id_generation import create_root_account
-from atoll.services.iam.identities import Identities
 from atoll.services.iam.lookup import key_of
 from atoll.services.iam.records import ONLY, SESSION_KEYS, SessionKeyRecord
 from services.iam.iam_world import ACCOUNT, NOW, RandomBytes

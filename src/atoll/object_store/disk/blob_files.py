@@ -15,7 +15,7 @@ from awscrt.checksums import crc64nvme
 
 from atoll.domain.errors import ApiError
 from atoll.domain.quotas import KiB, MiB
-from atoll.object_store.disk.file_locks import FileLocks
+from atoll.object_store.disk.blob_record_locks import FileLocks
 from atoll.object_store.disk.schema import BLOBS, TEMPORARY
 
 THREADS: Final = 4  # bounds concurrent flushes; each waits for the disk

@@ -13,16 +13,16 @@ from awscrt.checksums import crc64nvme
 from atoll.domain.http_message import Body
 from atoll.domain.objects import ALWAYS, Condition, Key, MakeMetadata, ObjectMetadata, StoreCapabilities
 from atoll.object_store.disk.blob_files import WRITE_BYTES, Blobs, BlobWriter
-from atoll.object_store.disk.file_locks import FileLocks
+from atoll.object_store.disk.blob_record_locks import FileLocks
 from atoll.object_store.disk.file_pins import Pins
-from atoll.object_store.disk.finding import Finding
-from atoll.object_store.disk.generations import Generations
 from atoll.object_store.disk.group_commit import Committer
 from atoll.object_store.disk.index_reader import Reads
 from atoll.object_store.disk.index_writer import Index
+from atoll.object_store.disk.point_read import Finding
 from atoll.object_store.disk.read_cache import ReadCache
 from atoll.object_store.disk.recovery import Opened, open_folder
 from atoll.object_store.disk.schema import INLINE_MAX_BYTES, open_reader, signed
+from atoll.object_store.disk.sequence_locks import Generations
 from atoll.object_store.disk.write_operations import Bytes, Delete, Drop, Join, Put, Trim, UpdateMetadata
 from atoll.object_store.version_order import check_join
 

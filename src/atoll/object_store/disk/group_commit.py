@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from atoll.domain.errors import ApiError
 from atoll.domain.quotas import MiB
-from atoll.object_store.disk.generations import Generations
 from atoll.object_store.disk.index_writer import Index
 from atoll.object_store.disk.read_cache import ReadCache
 from atoll.object_store.disk.schema import INLINE_MAX_BYTES, PAGE_BYTES
+from atoll.object_store.disk.sequence_locks import Generations
 from atoll.object_store.disk.write_operations import Write
 
 GROUP_MAX_OPERATIONS: Final = 256

@@ -43,7 +43,7 @@ class _Plan:
         return True
 
 
-class FaultyStore:
+class Faulty:
     """`fail()` plans a fault; without plans this is the inner store."""
 
     def __init__(self, store: Store) -> None:

@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from atoll.domain.arn import object_arn
 from atoll.rules.policy.action_names import known_action
 from atoll.rules.policy.required_action import ActionResolver, CallDetails, RequiredAction, own_name
-from atoll.rules.policy.required_actions_iam import iam_required_actions, s3control_required_actions, sts_required_actions
+from atoll.rules.policy.required_actions_control_plane import (
+    iam_required_actions,
+    s3control_required_actions,
+    sts_required_actions,
+)
 from atoll.rules.policy.required_actions_s3 import (
     OBJECTS,
     copy_tags_required_actions,

@@ -15,8 +15,8 @@ from atoll.domain.arn import bucket_arn
 from atoll.domain.errors import ApiError
 from atoll.domain.quotas import BUCKET_POLICY_MAX_BYTES
 from atoll.domain.resource_names import ACCOUNT
+from atoll.rules.policy.action_condition_keys import carries
 from atoll.rules.policy.action_names import covered
-from atoll.rules.policy.condition_actions import carries
 from atoll.rules.policy.condition_keys import check_filled, check_key
 from atoll.rules.policy.conditions import OPERATORS, condition_of
 from atoll.rules.policy.model import Kind, Policy, Statement

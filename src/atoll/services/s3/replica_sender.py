@@ -17,7 +17,7 @@ from atoll.domain.errors import ApiError, Upstream
 from atoll.domain.http_message import EMPTY, Body, Request, Response
 from atoll.domain.interfaces import Handler, Store
 from atoll.domain.objects import Key, ObjectMetadata, StoredObject
-from atoll.domain.oserrors import in_words
+from atoll.domain.os_error_messages import in_words
 from atoll.domain.quotas import KiB, MiB
 from atoll.rules import replica_request as form
 from atoll.rules.replication_status import (
