@@ -114,6 +114,6 @@ def test_another_home_may_be_named_on_the_command_line(world):
 
 
 def test_the_verbs_that_are_typed_most_load_nothing_heavy():
-    program = "import sys; from atoll.cli import light, main; print(sorted({'typer', 'rich', 'botocore', 'asyncio', 'cryptography', 'msgspec'} & set(sys.modules)))"
+    program = "import sys; from atoll.cli import exec_env_status, main; print(sorted({'typer', 'rich', 'botocore', 'asyncio', 'cryptography', 'msgspec'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
     assert done.stdout == "[]\n"

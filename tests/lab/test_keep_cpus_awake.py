@@ -91,7 +91,7 @@ def test_where_the_share_is_counted_nothing_is_spun(monkeypatch):
 
 def test_spinners_go_when_the_lab_is_killed():
     lab = subprocess.Popen(
-        (sys.executable, "-c", "from atoll.lab import awake\nawake.has_quota = lambda *_: False\nwith awake.processors_awake(): print('on', flush=True); input()"),
+        (sys.executable, "-c", "from atoll.lab import keep_cpus_awake\nkeep_cpus_awake.has_quota = lambda *_: False\nwith keep_cpus_awake.processors_awake(): print('on', flush=True); input()"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

@@ -47,12 +47,12 @@ def test_a_stage_that_fails_loses_nothing_of_the_stages_before(failing, tmp_path
     result = lab(tmp_path)
     assert result.exit_code == status
     assert words in result.stderr
-    result = json.loads((tmp_path / "lab.json").read_text())
-    assert (result["partial"], result["stages"]["stopped"]) == (True, words)
-    assert result["stages"]["finished"] == ["world", "setup", "copies"]
-    found = {(cell["place"], cell["path"]): cell["value"] for cell in result["cells"] if cell["stat"] == "p50" and cell["table"] == "s3_api"}
+    written = json.loads((tmp_path / "lab.json").read_text())
+    assert (written["partial"], written["stages"]["stopped"]) == (True, words)
+    assert written["stages"]["finished"] == ["world", "setup", "copies"]
+    found = {(cell["place"], cell["path"]): cell["value"] for cell in written["cells"] if cell["stat"] == "p50" and cell["table"] == "s3_api"}
     assert found == {("us-east-1", "single"): 100.0, ("ap-northeast-1", "single"): 100.0, ("ap-northeast-1", "mrap"): 10.0}
-    assert "counters" not in result
+    assert "counters" not in written
     assert f"PARTIAL: {words[:20]}" in result.stdout
     assert "Read in Tokyo: 100 ms" in result.stdout
     assert "PARTIAL" in (tmp_path / "lab.html").read_text()

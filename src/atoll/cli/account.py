@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def create(
-    name: Annotated[str, typer.Argument(help="What it is called in this world: `atoll exec --account NAME`.")],
+    name: Annotated[str, typer.Argument(help="What it is called in this world: what `--account` takes.")],
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
