@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-$(shell cat requirements.lock pyproject.toml tests/clients/node/package-lock.json 2>/dev/null | sha256sum | cut -c1-16)
-CLIENTS := $(VENV)/.clients-$(shell sha256sum tests/clients/requirements.lock | cut -c1-16)
+CLIENTS := $(VENV)/.clients-$(shell sha256sum tests/clients/requirements.lock 2>/dev/null | cut -c1-16)
 BENCH := $(VENV)/.bench-$(shell sha256sum bench.lock | cut -c1-16)
 STEP := sh tools/step.sh $(VENV)/setup.log
 # The clients under test must meet this world's CA and proxy only, whatever the shell has set.
@@ -49,7 +49,7 @@ bench: bench-setup
 	$(BIN)/python bench/peers.py
 
 coverage: setup      ## write docs/COVERAGE.md anew
-	$(BIN)/python -m atoll.node.coverage > docs/COVERAGE.md
+	$(BIN)/python -m atoll.processes.coverage > docs/COVERAGE.md
 
 reference: setup     ## write docs/CLI.md anew
 	$(BIN)/python -m atoll.cli.reference > docs/CLI.md

@@ -30,7 +30,7 @@ class Prepared:
 
 
 @dataclass
-class Tally:
+class Counts:
     """What one run saw. `failed` counts answers that were no 2xx, `wrong` bodies that differed."""
 
     latencies: array[float] = field(default_factory=lambda: array("d"))
@@ -59,20 +59,20 @@ class Signer:
     secret: str
     region: str
 
-    def request(self, method: str, path: str, body: bytes = b"", answer: bytes | None = None) -> Prepared:
+    def request(self, method: str, path: str, body: bytes = b"", response: bytes | None = None) -> Prepared:
         host = f"127.0.0.1:{self.port}"
         asked = AWSRequest(method, f"http://{host}{path}", headers={"User-Agent": "atoll-bench", "Accept-Encoding": "identity"}, data=body)
         S3SigV4Auth(Credentials(self.access_key, self.secret), "s3", self.region).add_auth(asked)
         lines = [f"{method} {path} HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in asked.headers.items())]
         if body or method == "PUT":
             lines.append(f"Content-Length: {len(body)}")
-        return Prepared(("\r\n".join(lines) + "\r\n\r\n").encode() + body, answer)
+        return Prepared(("\r\n".join(lines) + "\r\n\r\n").encode() + body, response)
 
 
 def bodies(number: int, size: int) -> list[bytes]:
     """Bytes that no server can compress or recognise, the same in every run."""
-    dice = random.Random(size)
-    return [dice.randbytes(size) for _ in range(number)]
+    rng = random.Random(size)
+    return [rng.randbytes(size) for _ in range(number)]
 
 
 class _Run:
@@ -82,17 +82,17 @@ class _Run:
         self.requests = requests
         order = random.sample(range(len(requests)), len(requests))
         self.next: Iterator[int] = (order[turn % len(order)] for turn in count())
-        self.tally = Tally()
+        self.counts = Counts()
         self.begin = time.perf_counter()
         self.deadline = self.begin + seconds
         self.open = connections
-        self.over = asyncio.Event()
+        self.at_end = asyncio.Event()
 
     def left(self) -> None:
         self.open -= 1
-        self.tally.seconds = time.perf_counter() - self.begin
+        self.counts.seconds = time.perf_counter() - self.begin
         if not self.open:
-            self.over.set()
+            self.at_end.set()
 
 
 class _Client(asyncio.Protocol):
@@ -127,14 +127,14 @@ class _Client(asyncio.Protocol):
 
     def _answered(self, received: bytes) -> None:
         now = time.perf_counter()
-        tally = self._run.tally
-        tally.latencies.append(now - self._begun)
+        counts = self._run.counts
+        counts.latencies.append(now - self._begun)
         if received[9:10] != b"2":
-            tally.failed += 1
-            tally.first_failure = tally.first_failure or received[:400].decode("latin-1")
-        elif self._asked is not None and self._asked.body is not None and tally.answered % BODY_CHECK_EVERY == 0:
-            tally.compared += 1
-            tally.wrong += not received.endswith(b"\r\n\r\n" + self._asked.body)
+            counts.failed += 1
+            counts.first_failure = counts.first_failure or received[:400].decode("latin-1")
+        elif self._asked is not None and self._asked.body is not None and counts.answered % BODY_CHECK_EVERY == 0:
+            counts.compared += 1
+            counts.wrong += not received.endswith(b"\r\n\r\n" + self._asked.body)
         self._received, self._expected, self._asked = b"", -1, None
         if now < self._run.deadline:
             self._send()
@@ -143,8 +143,8 @@ class _Client(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._asked is not None:
-            self._run.tally.failed += 1
-            self._run.tally.first_failure = self._run.tally.first_failure or f"the connection broke: {exc}"
+            self._run.counts.failed += 1
+            self._run.counts.first_failure = self._run.counts.first_failure or f"the connection broke: {exc}"
         self._run.left()
 
 
@@ -156,38 +156,38 @@ def _length(head: bytes) -> int:
     return int(lowered[at + 17 :].split(b"\r\n", 1)[0])
 
 
-async def replay(port: int, requests: Sequence[Prepared], *, connections: int, seconds: float) -> Tally:
+async def replay(port: int, requests: Sequence[Prepared], *, connections: int, seconds: float) -> Counts:
     """Keep `connections` busy with these requests, each connection in its own order of arrival, for `seconds`."""
     run = _Run(requests, seconds, connections)
     loop = asyncio.get_running_loop()
     for _ in range(connections):
         await loop.create_connection(lambda: _Client(run), "127.0.0.1", port)
     async with asyncio.timeout(seconds + GRACE_S):
-        await run.over.wait()
-    return run.tally
+        await run.at_end.wait()
+    return run.counts
 
 
-async def once(port: int, requests: Sequence[Prepared]) -> Tally:
+async def once(port: int, requests: Sequence[Prepared]) -> Counts:
     """Each request exactly once, one after the other on one connection; every body is compared."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    tally = Tally()
+    counts = Counts()
     begin = time.perf_counter()
     for request in requests:
         sent = time.perf_counter()
         writer.write(request.wire)
         head = await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(_length(head[:-4]))
-        tally.latencies.append(time.perf_counter() - sent)
+        counts.latencies.append(time.perf_counter() - sent)
         if head[9:10] != b"2":
-            tally.failed += 1
-            tally.first_failure = tally.first_failure or (head + body[:400]).decode("latin-1")
+            counts.failed += 1
+            counts.first_failure = counts.first_failure or (head + body[:400]).decode("latin-1")
         elif request.body is not None:
-            tally.compared += 1
-            tally.wrong += body != request.body
-    tally.seconds = time.perf_counter() - begin
+            counts.compared += 1
+            counts.wrong += body != request.body
+    counts.seconds = time.perf_counter() - begin
     writer.close()
     await writer.wait_closed()
-    return tally
+    return counts
 
 
 def pin(core: int) -> None:

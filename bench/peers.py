@@ -58,7 +58,7 @@ def requests(server: Server, method: str, content: Sequence[bytes]) -> list[Prep
     paths = [f"{BUCKET}/object/{number:05}" for number in range(len(content))]
     if method == "PUT":
         return [server.signer.request("PUT", path, body) for path, body in zip(paths, content, strict=True)]
-    return [server.signer.request("GET", path, answer=body) for path, body in zip(paths, content, strict=True)]
+    return [server.signer.request("GET", path, response=body) for path, body in zip(paths, content, strict=True)]
 
 
 async def fill(server: Server, content: Sequence[bytes]) -> None:
@@ -66,22 +66,22 @@ async def fill(server: Server, content: Sequence[bytes]) -> None:
     made = await once(server.signer.port, [server.signer.request("PUT", BUCKET)])
     written = await once(server.signer.port, requests(server, "PUT", content))
     read = await once(server.signer.port, requests(server, "GET", content))
-    for tally in (made, written, read):
-        if tally.failed or tally.wrong:
-            raise RuntimeError(f"{server.name}: {tally.failed} failed, {tally.wrong} wrong: {tally.first_failure}")
+    for counts in (made, written, read):
+        if counts.failed or counts.wrong:
+            raise RuntimeError(f"{server.name}: {counts.failed} failed, {counts.wrong} wrong: {counts.first_failure}")
 
 
 async def sample(server: Server, method: str, content: Sequence[bytes], seconds: float) -> Sample:
     prepared, port = requests(server, method, content), server.signer.port
     await replay(port, prepared, connections=WARM_CONNECTIONS, seconds=WARM_S)
     before = server.cpu_s()
-    tally = await replay(port, prepared, connections=CONNECTIONS, seconds=seconds)
+    counts = await replay(port, prepared, connections=CONNECTIONS, seconds=seconds)
     spent = server.cpu_s() - before
-    if not tally.answered:
+    if not counts.answered:
         raise RuntimeError(f"{server.name} answered nothing")
     return Sample(
-        server.name, method, tally.answered / tally.seconds, spent / tally.answered * 1e6, tally.ms(50), tally.ms(99),
-        tally.answered, tally.failed, tally.wrong, tally.first_failure,
+        server.name, method, counts.answered / counts.seconds, spent / counts.answered * 1e6, counts.ms(50), counts.ms(99),
+        counts.answered, counts.failed, counts.wrong, counts.first_failure,
     )  # fmt: skip
 
 
@@ -121,12 +121,12 @@ def count_syncs(server: Server) -> float | None:
             time.sleep(1.0)
             if tracer.poll() is not None:
                 return None
-            tally = uvloop.run(once(server.signer.port, prepared))
+            counts = uvloop.run(once(server.signer.port, prepared))
         finally:
             tracer.terminate()
             tracer.wait()
-        if tally.failed:
-            raise RuntimeError(f"{server.name}: {tally.first_failure}")
+        if counts.failed:
+            raise RuntimeError(f"{server.name}: {counts.first_failure}")
         return len(re.findall(r"(?:fsync|fdatasync)\(", report.read_text())) / SYNC_PUTS
 
 
@@ -216,7 +216,7 @@ def main() -> None:
     given = parser.parse_args()
     names = given.only or list(CONTESTANTS)
     pin(LOAD_CORE)
-    facts = machine()
+    machine_info = machine()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="atoll-bench-")))
         servers = {name: stack.enter_context(CONTESTANTS[name](folder)) for name in names}
@@ -227,11 +227,11 @@ def main() -> None:
     print(table_text(made, servers, syncs))
     for name, value in found.items():
         print(f"{name:24} {value:6.2f} x")
-    _write(given, facts, servers, made, {"ratios": found, "syncs_per_put": syncs})
+    _write(given, machine_info, servers, made, {"ratios": found, "syncs_per_put": syncs})
 
 
 def _write(
-    given: argparse.Namespace, facts: Mapping[str, object], servers: Mapping[str, Server], made: Sequence[Mapping[str, object]],
+    given: argparse.Namespace, machine_info: Mapping[str, object], servers: Mapping[str, Server], made: Sequence[Mapping[str, object]],
     results: Mapping[str, object],
 ) -> None:  # fmt: skip
     settings = {
@@ -239,7 +239,7 @@ def _write(
         "versions": {name: server.version for name, server in servers.items()},
         "durability": {name: server.sync for name, server in servers.items()},
     }  # fmt: skip
-    common = {"experiment": "peers", "profile": "native", "machine": facts, "commit": commit()}
+    common = {"experiment": "peers", "profile": "native", "machine": machine_info, "commit": commit()}
     if given.json:
         given.json.write_text(json.dumps({**common, "settings": settings, "cells": made, **results}, indent=1) + "\n")
     if not given.no_history:

@@ -189,9 +189,9 @@ def seaweedfs(folder: Path) -> Iterator[Server]:
         _await(process, s3)
         time.sleep(WEED_SETTLE_S)
         shell = [weed, "shell", f"-master=127.0.0.1:{master}", f"-filer=127.0.0.1:{filer}"]
-        told = _run(*shell, text="fs.configure -locationPrefix=/buckets/ -fsync -apply\nexit\n")
-        if "fsync" not in told:
-            raise RuntimeError(f"weed did not take -fsync: {told}")
+        output = _run(*shell, text="fs.configure -locationPrefix=/buckets/ -fsync -apply\nexit\n")
+        if "fsync" not in output:
+            raise RuntimeError(f"weed did not take -fsync: {output}")
         version = _run(weed, "version").split()[2]
         yield Server(
             "seaweedfs", version, Signer(s3, key, secret, REGION), process.pid, lambda: tree(process.pid),

@@ -54,8 +54,8 @@ def main() -> None:
                 {**common, "path": name, "stat": stat, "value": value, "unit": "MiB", "n": 1}
                 for stat, value in zip(("rss", "pss"), values, strict=True)
             ]
-        facts = {"experiment": "world", "profile": "native", "machine": machine(), "commit": commit(), "cells": cells}
-        given.json.write_text(json.dumps(facts, indent=1) + "\n")
+        results = {"experiment": "world", "profile": "native", "machine": machine(), "commit": commit(), "cells": cells}
+        given.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
-from atoll.domain.caller import Caller, Onward
-from atoll.domain.message import Body, Request
-from atoll.rules.owners import canonical_id
-from atoll.rules.policy.public import PublicAccess
+from atoll.domain.caller import Caller, ForwardedContext
+from atoll.domain.http_message import Body, Request
+from atoll.rules.access_control_lists import canonical_id
+from atoll.rules.policy.public_access import PublicAccess
 from atoll.rules.sigv4 import Credentials
 from atoll.services.iam.accounts import create_account
-from atoll.services.iam.plane import Identities
-from atoll.services.s3control.records import ALIASES, POINTS, AliasRecord, PointRecord, PolicyText, point_key
+from atoll.services.iam.caller_lookup import Identities
+from atoll.services.s3control.records import ALIASES, MRAPS, AliasRecord, MrapRecord, PolicyText, mrap_key
 from atoll.testing import memory_region
 
 ALIAS = "mabcdefghijkl.mrap"
@@ -37,11 +37,11 @@ class TwoAccounts:
     def __init__(self, region, a, b):
         self.region, self.a, self.b = region, a, b
 
-    def words(self, said):
+    def words(self, text):
         """Ids in the place of <A>, <B>, <canonical A> and <canonical B>."""
         for letter, account in (("A", self.a), ("B", self.b)):
-            said = said.replace(f"<{letter}>", account.id).replace(f"<canonical {letter}>", canonical_id(account.id))
-        return said
+            text = text.replace(f"<{letter}>", account.id).replace(f"<canonical {letter}>", canonical_id(account.id))
+        return text
 
     async def prepare(self):
         for account, bucket in ((self.a, "own"), (self.b, "theirs")):
@@ -54,13 +54,13 @@ class TwoAccounts:
             await self.query(account, "CreateRole", RoleName="r", AssumeRolePolicyDocument=json.dumps(trust))
 
     async def _key(self, account):
-        told = await self.query(account, "CreateAccessKey", UserName="u")
-        return Credentials(between(told, "AccessKeyId"), between(told, "SecretAccessKey"))
+        result = await self.query(account, "CreateAccessKey", UserName="u")
+        return Credentials(between(result, "AccessKeyId"), between(result, "SecretAccessKey"))
 
     async def query(self, account, action, *, who=None, service="iam", **members):
-        status, told = await self.ask_form(action, who=who or account.root, service=service, **members)
-        assert status == 200, told
-        return told
+        status, result = await self.ask_form(action, who=who or account.root, service=service, **members)
+        assert status == 200, result
+        return result
 
     async def ask_form(self, action, *, who, service="iam", headers=None, **members):
         version = "2011-06-15" if service == "sts" else "2010-05-08"
@@ -74,8 +74,8 @@ class TwoAccounts:
         await self.query(account, f"Put{kind}Policy", **{f"{kind}Name": name, "PolicyName": "p", "PolicyDocument": self.document(statements)})
 
     async def bound(self, account, statements):
-        told = await self.query(account, "CreatePolicy", PolicyName="boundary", PolicyDocument=self.document(statements))
-        await self.query(account, "PutUserPermissionsBoundary", UserName="u", PermissionsBoundary=between(told, "Arn"))
+        result = await self.query(account, "CreatePolicy", PolicyName="boundary", PolicyDocument=self.document(statements))
+        await self.query(account, "PutUserPermissionsBoundary", UserName="u", PermissionsBoundary=between(result, "Arn"))
 
     async def protect(self, account, bucket, statements):
         body = self.document(statements).encode()
@@ -88,8 +88,8 @@ class TwoAccounts:
     async def session(self, account, policy=None):
         """u in the role r."""
         more = {"Policy": self.document(policy)} if policy else {}
-        told = await self.query(account, "AssumeRole", who=account.keys["u"], service="sts", RoleArn=f"arn:aws:iam::{account.id}:role/r", RoleSessionName="session", **more)
-        return Credentials(between(told, "AccessKeyId"), between(told, "SecretAccessKey"), between(told, "SessionToken"))
+        result = await self.query(account, "AssumeRole", who=account.keys["u"], service="sts", RoleArn=f"arn:aws:iam::{account.id}:role/r", RoleSessionName="session", **more)
+        return Credentials(between(result, "AccessKeyId"), between(result, "SecretAccessKey"), between(result, "SessionToken"))
 
     async def must(self, method, target, body=b"", **more):
         answer = await self.region.ask(method, target, body, **more)
@@ -114,28 +114,28 @@ class TwoAccounts:
             answer = await self.region.handler(request)
         else:
             answer = await self.region.ask(method, target, body, headers, who=who)
-        told = await text(answer)
-        return answer.status, between(told, "Code")
+        result = await text(answer)
+        return answer.status, between(result, "Code")
 
     async def point(self, owner, *, policy=None):
         """An access point over `own`, as the entry hands it on once it has been made."""
         members = {self.region.name: "own"}
-        record = PointRecord(
-            account=owner.id, name="p", alias=ALIAS, created_ms=1, status="READY", block=PublicAccess(), members=members, owners={self.region.name: self.a.id}, dials={self.region.name: 100},
+        record = MrapRecord(
+            account=owner.id, name="p", alias=ALIAS, created_ms=1, status="READY", block=PublicAccess(), members=members, owners={self.region.name: self.a.id}, traffic_dials={self.region.name: 100},
             established=PolicyText(self.document(policy), 1) if policy else None,
         )  # fmt: skip
 
         def put(change):
-            change.put(POINTS, point_key(owner.id, "p"), record)
-            change.put(ALIASES, ALIAS, AliasRecord(point_key(owner.id, "p")))
+            change.put(MRAPS, mrap_key(owner.id, "p"), record)
+            change.put(ALIASES, ALIAS, AliasRecord(mrap_key(owner.id, "p")))
 
-        await self.region.state.change(put)
+        await self.region.state.transact(put)
 
     async def through(self, owner, who, method="GET", target="/k"):
         """A request that came through the access point, as the entry vouches for it."""
         arn = f"arn:aws:s3::{owner.id}:accesspoint/{ALIAS}"
-        onward = Onward("127.0.0.1", True, caller=who, access_point=arn, access_point_account=owner.id, bucket="own")
-        answer = await self.region.handler(Request(method, target, {"host": f"{ALIAS}.accesspoint.s3-global.amazonaws.com"}, Body.of(b""), onward=onward))
+        forwarded = ForwardedContext("127.0.0.1", True, caller=who, access_point=arn, access_point_account=owner.id, bucket="own")
+        answer = await self.region.handler(Request(method, target, {"host": f"{ALIAS}.accesspoint.s3-global.amazonaws.com"}, Body.of(b""), forwarded=forwarded))
         return answer.status, between(await text(answer), "Code")
 
     def known(self, credentials):
@@ -153,7 +153,7 @@ class TwoAccounts:
 @asynccontextmanager
 async def two_accounts():
     async with memory_region() as region:
-        second = await create_account(region.state, "second", dice=os.urandom, now=region.clock.now())
+        second = await create_account(region.state, "second", random_bytes=os.urandom, now=region.clock.now())
         world = TwoAccounts(region, Account(region.account, region.root), Account(second.account, Credentials(second.access_key, second.secret)))
         await world.prepare()
         yield world

@@ -5,18 +5,19 @@ from collections import deque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from atoll.aws_protocols.codec import codec
 from atoll.gateway.authenticate import Authenticate
-from atoll.gateway.front import Front
+from atoll.gateway.entry_router import EntryRouter
 from atoll.gateway.metrics import Metrics
-from atoll.gateway.peer import Believing, Peer
-from atoll.gateway.record import Recorder, RequestIds
-from atoll.net import tcp
-from atoll.net.client import Pool
-from atoll.net.http1 import Http1Server
-from atoll.rules.routing import Candidate, Chooser
-from atoll.rules.signature import KeyCache
-from atoll.wire.codec import codec
-from gateway.gate import PLAIN, REGION, gate, guard
+from atoll.gateway.peer_requests import EnvelopeVerifier, Peer
+from atoll.gateway.request_log import RequestIds, RequestLog
+from atoll.net import tcp_sockets
+from atoll.net.http1_pool import Pool
+from atoll.net.http1_server import Http1Server
+from atoll.rules.region_selection import Candidate, RegionSelector
+from atoll.rules.signature_verification import KeyCache
+from gateway.pipeline_setup import PLAIN, REGION, protection
+from gateway.pipeline_setup import region as running_region
 from s3world import ACCOUNT
 
 ALIAS = "mabc.mrap"
@@ -31,7 +32,7 @@ def apart(writes):
     return list(writes)
 
 
-def together(writes):
+def run_together(writes):
     """All that was written meanwhile arrives in one read."""
     return [b"".join(writes)]
 
@@ -45,7 +46,7 @@ class Memory(asyncio.Transport):
 
     def __init__(self, cut=apart, patience=1):
         super().__init__({"peername": ("192.0.2.9", 4711)})
-        self.far, self.heard, self.closed = None, [], False
+        self.far, self.received, self.closed = None, [], False
         self._cut, self._patience = cut, patience
         self._pending, self._paused, self._reader = deque(), False, None
 
@@ -61,7 +62,7 @@ class Memory(asyncio.Transport):
 
     def _deliver(self):
         writes, self._pending = list(self._pending), deque()
-        self.heard += writes
+        self.received += writes
         for piece in self._cut(writes):
             if self.far is not None:
                 self.far.data_received(piece)
@@ -105,18 +106,18 @@ def joined(near, far, cut, patience):
 
 
 @dataclass(frozen=True)
-class Point:
+class Mrap:
     alias: str = ALIAS
     account: str = ACCOUNT
     serving: bool = True
     members: dict = field(default_factory=lambda: {REGION: BUCKET})
-    dials: dict = field(default_factory=lambda: {REGION: 100})
+    traffic_dials: dict = field(default_factory=lambda: {REGION: 100})
 
 
 class Paths:
     """What a place measured: its one region is well."""
 
-    chooser = Chooser()
+    region_selector = RegionSelector()
 
     def healthy(self, region):
         return True
@@ -128,7 +129,7 @@ class Paths:
         return [Candidate(REGION, BUCKET, active=True, healthy=True, rtt_ms=1.0)]
 
     def choose(self, alias, candidates):
-        return self.chooser.choose(alias, candidates)
+        return self.region_selector.choose(alias, candidates)
 
 
 class Still:
@@ -149,10 +150,10 @@ class Ends:
         self.link = (apart, 1)
         self.over_sockets = None
         clock = Still(given.clock.now)
-        believing = Believing(given.gateway, key=KEY, clock=clock, refused=self.refused.append)
-        self.region = Http1Server(believing, clock=clock, on_bug=self._bug)
+        envelope_verifier = EnvelopeVerifier(given.gateway, key=KEY, clock=clock, refused=self.refused.append)
+        self.region = Http1Server(envelope_verifier, clock=clock, on_bug=self._bug)
         self.pool = Pool(self._dial, "region", clock=clock)
-        self.entry = Http1Server(self._front(Peer(self.pool, key=KEY, clock=clock)), clock=clock, on_bug=self._bug)
+        self.entry = Http1Server(self._entry_router(Peer(self.pool, key=KEY, clock=clock)), clock=clock, on_bug=self._bug)
 
     def _bug(self, request, bug):
         self.bugs.append(bug)
@@ -165,18 +166,18 @@ class Ends:
 
     async def listen(self):
         """Real sockets instead of memory; the entry's port."""
-        doors = [tcp.bound("127.0.0.1"), tcp.bound("127.0.0.1")]
+        doors = [tcp_sockets.bound("127.0.0.1"), tcp_sockets.bound("127.0.0.1")]
         for server, door in zip((self.region, self.entry), doors, strict=True):
             await server.listen([door])
-        region, entry = map(tcp.port_of, doors)
-        self.over_sockets = tcp.dial("127.0.0.1", region)
+        region, entry = map(tcp_sockets.port_of, doors)
+        self.over_sockets = tcp_sockets.dial("127.0.0.1", region)
         return entry
 
-    def _front(self, peer):
-        return Front(
-            place="tokyo", nearest=(REGION,), home=REGION, peers={REGION: peer}, points={ALIAS: Point()}.get, bucket_region={BUCKET: REGION}.get,
+    def _entry_router(self, peer):
+        return EntryRouter(
+            place="tokyo", nearest=(REGION,), home=REGION, peers={REGION: peer}, mraps={ALIAS: Mrap()}.get, bucket_region={BUCKET: REGION}.get,
             routing=Paths(), authenticate=Authenticate(self.gate.identities, KeyCache()), codec=codec("s3"), clock=self.gate.clock,
-            ids=RequestIds(), record=Recorder(None, "entry"), metrics=Metrics("entry"),
+            ids=RequestIds(), request_log=RequestLog(None, "entry"), metrics=Metrics("entry"),
         )  # fmt: skip
 
     def client(self, server):
@@ -184,7 +185,7 @@ class Ends:
 
 
 class Client:
-    """A connection of a client: `say` pieces, each in a read of its own; `heard` is all that was answered so far."""
+    """A connection of a client: `say` pieces, each in a read of its own; `received` is all that was answered so far."""
 
     def __init__(self, server):
         self.transport = Memory()
@@ -199,19 +200,19 @@ class Client:
                 await asyncio.sleep(0)
 
     @property
-    def heard(self):
-        return b"".join(self.transport.heard)
+    def received(self):
+        return b"".join(self.transport.received)
 
-    async def answer(self):
+    async def response(self):
         """Status and all bytes of the next answer; also a 100. Fails when none comes."""
         for _ in range(TURNS_MAX):
-            head, end, rest = self.heard.partition(b"\r\n\r\n")
+            head, end, rest = self.received.partition(b"\r\n\r\n")
             length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
             if end and len(rest) >= length:
-                self.transport.heard = [rest[length:]]
+                self.transport.received = [rest[length:]]
                 return int(head[9:12]), head.decode(), rest[:length].decode()
             await asyncio.sleep(0)
-        raise AssertionError(f"no answer; heard {self.heard!r}")
+        raise AssertionError(f"no answer; heard {self.received!r}")
 
     async def settle(self, turns=60):
         for _ in range(turns):
@@ -220,8 +221,8 @@ class Client:
 
 @asynccontextmanager
 async def ends(folder):
-    async with gate(folder) as given:
-        given.laws.points[POINT_ARN] = guard()
+    async with running_region(folder) as given:
+        given.policies.mraps[POINT_ARN] = protection()
         assert (await given.ask("PUT", f"/{BUCKET}")).status == 200
         made = Ends(given)
         async with made.region, made.entry:
@@ -230,4 +231,4 @@ async def ends(folder):
         await made.pool.close()
 
 
-__all__ = ["ALIAS", "BUCKET", "PLAIN", "Client", "Ends", "apart", "bytewise", "ends", "together"]
+__all__ = ["ALIAS", "BUCKET", "PLAIN", "Client", "Ends", "apart", "bytewise", "ends", "run_together"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import boto3
 from botocore.config import Config
 
-from atoll.node.ports import is_free
+from atoll.processes.port_allocation import is_free
 
 ATOLL = [sys.executable, "-m", "atoll"]
 REGIONS = {"us-east-1": "[38.9, -77.4]", "eu-central-1": "[50.1, 8.7]"}
@@ -61,8 +61,8 @@ class Machines:
             command = [*ATOLL, "serve", "--place", place, "--world", str(self.world), "--data", str(self.data(place))]
             child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         self.running[place] = child
-        said = child.stdout.readline()
-        assert f"{place} serves" in said, (self.folder / f"{place}.err").read_text()
+        text = child.stdout.readline()
+        assert f"{place} serves" in text, (self.folder / f"{place}.err").read_text()
 
     def stop(self, place: str, *, kill: bool = False) -> int:
         child = self.running.pop(place)

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.call import Answer, Call
-from atoll.domain.caller import Caller, Onward
+from atoll.aws_protocols.codec import codec
+from atoll.control_store import ControlStore
+from atoll.domain.api_call import Call, OperationOutput
+from atoll.domain.caller import Caller, ForwardedContext
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Body, Request
-from atoll.domain.shapes import Store
-from atoll.rules import hashing
-from atoll.rules.bodysum import stated
-from atoll.services.s3.control import OPERATIONS
-from atoll.services.s3.here import Here
-from atoll.services.s3.measure import Measure, measured
-from atoll.state import State
-from atoll.store.memory import MemoryStore
-from atoll.wire.codec import codec
+from atoll.domain.http_message import Body, Request
+from atoll.domain.interfaces import Store
+from atoll.object_store.memory_store import MemoryStore
+from atoll.rules import checksum_algorithms
+from atoll.rules.checksum_headers import stated_algorithm
+from atoll.services.s3.body_digest import BodyDigest, digesting
+from atoll.services.s3.dependencies import Dependencies
+from atoll.services.s3.operations import OPERATIONS
 
 ACCOUNT = "111122223333"
 ROOT = Caller("root", ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root")
@@ -50,54 +50,54 @@ class World:
     def __init__(
         self,
         region: str = "us-east-1",
-        state: State | None = None,
+        state: ControlStore | None = None,
         compat: str = "strict",
         clock: Ticks | None = None,
         store: Store | None = None,
     ) -> None:
         self.clock = clock or Ticks(1_800_000_000.25)
-        self.state = state or State.memory()
+        self.state = state or ControlStore.memory()
         self.store: Store = store or MemoryStore(region, lambda: int(self.clock.seconds * 1000))
         self.denied: set[str] = set()
         self.attached: set[str] = set()
-        self.dice = count(1)
-        self.here = Here(
+        self.random_bytes = count(1)
+        self.deps = Dependencies(
             store=self.store,
             state=self.state,
             clock=self.clock,
             region=region,
             regions=("us-east-1", "eu-west-1", "ap-southeast-2"),
-            attached=lambda bucket, account: bucket in self.attached,
-            known=lambda _: True,
-            dice=lambda n: next(self.dice).to_bytes(n, "big"),
+            has_access_point=lambda bucket, account: bucket in self.attached,
+            principal_exists=lambda _: True,
+            random_bytes=lambda n: next(self.random_bytes).to_bytes(n, "big"),
             compat=compat,  # type: ignore[arg-type]
         )
 
     def region(self, name: str) -> World:
-        return World(name, self.state, self.here.compat, self.clock)
+        return World(name, self.state, self.deps.compat, self.clock)
 
-    async def do(
+    async def execute(
         self,
         operation: str,
         body: bytes | Body = b"",
         *,
         headers: Mapping[str, str] = SIGNED_OFF,
         caller: Caller = ROOT,
-        onward: Onward | None = None,
+        forwarded: ForwardedContext | None = None,
         method: str = "GET",
         payload: object = ...,
         **members: Any,
-    ) -> Answer:
+    ) -> OperationOutput:
         stream = body if isinstance(body, Body) else Body.of(body)
-        measure = Measure(stated(headers) or hashing.DEFAULT)
-        request = Request(method, "/b/k", {"host": "s3.test", **headers}, onward=onward)
+        body_digest = BodyDigest(stated_algorithm(headers) or checksum_algorithms.DEFAULT)
+        request = Request(method, "/b/k", {"host": "s3.test", **headers}, forwarded=forwarded)
         call = Call(
-            "s3", operation, request, caller, self.clock.seconds, self.here.region, caller.account, "R", measured(stream, measure),
-            self.allow, self.may, payload=measure if payload is ... else payload,
+            "s3", operation, request, caller, self.clock.seconds, self.deps.region, caller.account, "R", digesting(stream, body_digest),
+            self.allow, self.may, payload=body_digest if payload is ... else payload,
         )  # fmt: skip
-        answer = await OPERATIONS[operation](self.here, call, **members)
-        codec("s3").write(operation, answer)  # whatever is answered can be said
-        return answer
+        output = await OPERATIONS[operation](self.deps, call, **members)
+        codec("s3").write(operation, output)  # whatever is answered can be said
+        return output
 
     def may(self, action: str, resource: str) -> bool:
         return action not in self.denied and f"{action} {resource}" not in self.denied
@@ -108,35 +108,35 @@ class World:
 
     async def refused(self, operation: str, body: bytes | Body = b"", **members: Any) -> ApiError:
         with pytest.raises(ApiError) as caught:
-            await self.do(operation, body, **members)
+            await self.execute(operation, body, **members)
         return caught.value
 
     async def bucket(self, name: str = "bkt", versioning: str = "") -> None:
-        location = {} if self.here.region == "us-east-1" else {"LocationConstraint": self.here.region}
-        await self.do("CreateBucket", Bucket=name, CreateBucketConfiguration=location)
+        location = {} if self.deps.region == "us-east-1" else {"LocationConstraint": self.deps.region}
+        await self.execute("CreateBucket", Bucket=name, CreateBucketConfiguration=location)
         if versioning:
             await self.versioning(versioning, name)
 
     async def versioning(self, status: str, name: str = "bkt") -> None:
-        await self.do("PutBucketVersioning", Bucket=name, VersioningConfiguration={"Status": status})
+        await self.execute("PutBucketVersioning", Bucket=name, VersioningConfiguration={"Status": status})
 
     async def put(self, key: str, body: bytes = b"hello", name: str = "bkt", **members: Any) -> Mapping[str, Any]:
-        return (await self.do("PutObject", body, Bucket=name, Key=key, **members)).members
+        return (await self.execute("PutObject", body, Bucket=name, Key=key, **members)).members
 
     async def get(self, key: str, name: str = "bkt", **members: Any) -> bytes:
-        answer = await self.do("GetObject", Bucket=name, Key=key, **members)
-        return await read(answer)
+        output = await self.execute("GetObject", Bucket=name, Key=key, **members)
+        return await read(output)
 
     async def keys(self, **members: Any) -> list[str]:
-        answer = await self.do("ListObjectsV2", Bucket="bkt", **members)
-        return [row["Key"] for row in answer.members.get("Contents", ())]
+        output = await self.execute("ListObjectsV2", Bucket="bkt", **members)
+        return [row["Key"] for row in output.members.get("Contents", ())]
 
     async def head(self, key: str, **members: Any) -> Mapping[str, Any]:
-        return (await self.do("HeadObject", Bucket="bkt", Key=key, **members)).members
+        return (await self.execute("HeadObject", Bucket="bkt", Key=key, **members)).members
 
 
-async def read(answer: Answer) -> bytes:
-    return b"".join([chunk async for chunk in answer.members["Body"]])
+async def read(output: OperationOutput) -> bytes:
+    return b"".join([chunk async for chunk in output.members["Body"]])
 
 
 def slowly(*chunks: bytes) -> Body:
@@ -160,21 +160,21 @@ def broken(error: Exception, *chunks: bytes) -> Body:
     return Body(send(), None)
 
 
-def story(*, region: str = "us-east-1", compat: str = "strict") -> Callable[[Callable[[World], Coroutine[Any, Any, None]]], Any]:
+def scenario(*, region: str = "us-east-1", compat: str = "strict") -> Callable[[Callable[[World], Coroutine[Any, Any, None]]], Any]:
     """An async test that is given a fresh world."""
 
-    def tell(told: Callable[[World], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    def tell(steps: Callable[[World], Coroutine[Any, Any, None]]) -> Callable[[], None]:
         async def whole() -> None:
             world = World(region, compat=compat)
             try:
-                await told(world)
+                await steps(world)
             finally:
                 world.state.close()
 
         def test() -> None:
             asyncio.run(whole())
 
-        test.__name__ = told.__name__
+        test.__name__ = steps.__name__
         return test
 
     return tell

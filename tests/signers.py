@@ -22,9 +22,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
 
-from atoll.domain.message import Request
-from atoll.rules.checksums import PayloadReader
-from atoll.rules.signature import KeyCache, check_region, check_signed_headers, check_time, present, verify
+from atoll.domain.http_message import Request
+from atoll.rules.payload_verification import PayloadReader
+from atoll.rules.signature_verification import KeyCache, check_region, check_signed_headers, check_time, parse_signature, verify
 
 ACCESS_KEY = "AKIDEXAMPLE0000000AA"
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -109,16 +109,16 @@ def accept(
 ) -> bytes | None:  # fmt: skip
     """All steps in order, as the gateway takes them; the body's too when there is one. Returns the decoded body."""
     keys = keys or KeyCache()
-    presented = present(request, s3=s3)
-    assert presented is not None
-    check_time(presented, presented.date if now is None else now)
-    check_signed_headers(presented, request)
+    request_signature = parse_signature(request, s3=s3)
+    assert request_signature is not None
+    check_time(request_signature, request_signature.date if now is None else now)
+    check_signed_headers(request_signature, request)
     digest = None if s3 else hashlib.sha256(body or b"").hexdigest()
-    verify(presented, request, secret, keys=keys, s3=s3, body_sha256=digest, bucket=bucket, virtual=virtual)
-    check_region(presented, region)
+    verify(request_signature, request, secret, keys=keys, s3=s3, body_sha256=digest, bucket=bucket, virtual=virtual)
+    check_region(request_signature, region)
     if body is None or not s3:
         return body
-    return PayloadReader.of(request.headers, presented, secret, keys).whole(body)
+    return PayloadReader.of(request.headers, request_signature, secret, keys).whole(body)
 
 
 def flipped(text: str) -> str:

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.message import Request
-from atoll.rules import chunked, sigv4, sigv4a
-from atoll.rules.chunked import MODES, Chunked
-from atoll.rules.signature import KeyCache, chunk_verifier, present
+from atoll.domain.http_message import Request
+from atoll.rules import aws_chunked, sigv4, sigv4a
+from atoll.rules.aws_chunked import MODES, Chunked
+from atoll.rules.signature_verification import KeyCache, chunk_verifier, parse_signature
 
 CREDENTIALS = sigv4.Credentials("AKIDEXAMPLE0000000AA", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 NOW = 1_796_057_906
@@ -26,7 +26,7 @@ class Sent:
 
     def reader(self) -> Chunked:
         mode = MODES[self.request.headers["x-amz-content-sha256"]]
-        verifier = chunk_verifier(present(self.request), CREDENTIALS.secret, keys=KeyCache()) if mode.algorithm else None
+        verifier = chunk_verifier(parse_signature(self.request), CREDENTIALS.secret, keys=KeyCache()) if mode.algorithm else None
         return Chunked(mode, verifier)
 
 
@@ -44,26 +44,26 @@ def _sign_v4(request: Request, credentials: sigv4.Credentials, *, now: float, pa
 
 
 def _signer(request: Request) -> Callable[[bytes], str]:
-    presented = present(request)
-    if presented.algorithm == sigv4a.ALGORITHM:
+    request_signature = parse_signature(request)
+    if request_signature.algorithm == sigv4a.ALGORITHM:
         private = sigv4a.private_key(CREDENTIALS.access_key, CREDENTIALS.secret)
         return lambda text: sigv4a.signature(private, text).ljust(sigv4a.SIGNATURE_MAX_CHARS, "*")
-    key = sigv4.signing_key(CREDENTIALS.secret, presented.day, presented.region, presented.service)
+    key = sigv4.signing_key(CREDENTIALS.secret, request_signature.day, request_signature.region, request_signature.service)
     return lambda text: sigv4.signature(key, text)
 
 
 def _body(request: Request, mode: str, chunks: Sequence[bytes], trailers: dict[str, str], *, upper: bool) -> bytes:
     signed = bool(MODES[mode].algorithm)
-    presented, sign = present(request), _signer(request)
-    where = (presented.algorithm, presented.stamp, presented.scope)
-    previous, body = presented.signature, b""
+    request_signature, sign = parse_signature(request), _signer(request)
+    where = (request_signature.algorithm, request_signature.amz_date, request_signature.scope)
+    previous, body = request_signature.signature, b""
     for chunk in (*chunks, b""):
         head = f"{len(chunk):X}" if upper else f"{len(chunk):x}"
         if signed:
-            previous = sign(chunked.chunk_string(*where, previous.rstrip("*"), hashlib.sha256(chunk).hexdigest()))
+            previous = sign(aws_chunked.chunk_string(*where, previous.rstrip("*"), hashlib.sha256(chunk).hexdigest()))
             head += f";chunk-signature={previous}"
         body += head.encode() + b"\r\n" + chunk + (b"\r\n" if chunk else b"")
     body += "".join(f"{name}:{value}\r\n" for name, value in trailers.items()).encode()
     if signed and MODES[mode].trailer:
-        body += f"x-amz-trailer-signature:{sign(chunked.trailer_string(*where, previous.rstrip('*'), trailers))}\r\n".encode()
+        body += f"x-amz-trailer-signature:{sign(aws_chunked.trailer_string(*where, previous.rstrip('*'), trailers))}\r\n".encode()
     return body + b"\r\n"

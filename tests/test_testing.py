@@ -10,8 +10,8 @@ import pytest
 
 from atoll import testing
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Request
-from atoll.node.environment import NoSuchPlace
+from atoll.domain.http_message import Request
+from atoll.processes.client_environment import NoSuchPlace
 from atoll.testing import FakeClock, Faulty, MemoryStore, memory_region
 
 RUN = {
@@ -31,8 +31,8 @@ def test_the_plugin_costs_a_run_that_does_not_use_it_nothing():
 
 
 def test_a_public_name_is_loaded_when_it_is_used():
-    assert "atoll.testing.memory" in loaded("from atoll.testing import FakeClock")
-    assert "atoll.gateway.region" not in loaded("from atoll.testing import AtollWorld")
+    assert "atoll.testing.in_memory_region" in loaded("from atoll.testing import FakeClock")
+    assert "atoll.gateway.request_pipeline" not in loaded("from atoll.testing import AtollWorld")
 
 
 def test_every_public_name_is_there_and_no_other():
@@ -84,16 +84,16 @@ async def text(response):
 
 
 def test_time_stands_still_until_it_is_moved():
-    async def story():
+    async def scenario():
         clock = FakeClock(100.0)
         await clock.advance(22)
         return clock.now(), clock.monotonic()
 
-    assert asyncio.run(story()) == (122.0, 122.0)
+    assert asyncio.run(scenario()) == (122.0, 122.0)
 
 
 def test_sleepers_wake_in_the_order_of_their_moments_and_see_them():
-    async def story():
+    async def scenario():
         clock, woken = FakeClock(0.0), []
 
         async def sleeper(name, seconds):
@@ -106,11 +106,11 @@ def test_sleepers_wake_in_the_order_of_their_moments_and_see_them():
             await clock.advance(10)
         return woken
 
-    assert asyncio.run(story()) == [("early", 1.0), ("between", 3.0), ("late", 5.0)]
+    assert asyncio.run(scenario()) == [("early", 1.0), ("between", 3.0), ("late", 5.0)]
 
 
 def test_who_sleeps_again_is_woken_again_within_one_advance():
-    async def story():
+    async def scenario():
         clock, ticks = FakeClock(0.0), []
 
         async def ticking():
@@ -124,11 +124,11 @@ def test_who_sleeps_again_is_woken_again_within_one_advance():
             task.cancel()
         return ticks
 
-    assert asyncio.run(story()) == [1.0, 2.0, 3.0]
+    assert asyncio.run(scenario()) == [1.0, 2.0, 3.0]
 
 
 def test_a_sleeper_that_gave_up_disturbs_nobody():
-    async def story():
+    async def scenario():
         clock = FakeClock(0.0)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(clock.sleep(1.0))
@@ -137,7 +137,7 @@ def test_a_sleeper_that_gave_up_disturbs_nobody():
             await clock.advance(1.0)
         return clock.now()
 
-    assert asyncio.run(story()) == 1.5
+    assert asyncio.run(scenario()) == 1.5
 
 
 def test_sleeping_for_no_time_returns():
@@ -145,36 +145,36 @@ def test_sleeping_for_no_time_returns():
 
 
 def test_a_region_in_memory_keeps_objects_behind_checked_signatures():
-    async def story():
+    async def scenario():
         async with memory_region() as region:
             assert (await region.ask("PUT", "/bucket")).status == 200
             assert (await region.ask("PUT", "/bucket/a/b.txt", b"hello")).status == 200
             return await text(await region.ask("GET", "/bucket/a/b.txt"))
 
-    assert asyncio.run(story()) == "hello"
+    assert asyncio.run(scenario()) == "hello"
 
 
 def test_a_region_in_memory_refuses_strangers():
-    async def story():
+    async def scenario():
         async with memory_region() as region:
             await region.ask("PUT", "/bucket")
             return await region.handler(Request("GET", "/bucket/key", {"host": "127.0.0.1"}))
 
-    assert asyncio.run(story()).status == 403
+    assert asyncio.run(scenario()).status == 403
 
 
 def test_a_region_in_memory_answers_iam_too():
-    async def story():
+    async def scenario():
         async with memory_region() as region:
             body = b"Action=CreateUser&Version=2010-05-08&UserName=ann"
             kind = {"content-type": "application/x-www-form-urlencoded"}
             return await text(await region.ask("POST", "/", body, kind, service="iam"))
 
-    assert "<UserName>ann</UserName>" in asyncio.run(story())
+    assert "<UserName>ann</UserName>" in asyncio.run(scenario())
 
 
 def test_a_fault_of_the_store_reaches_the_client_in_awss_words():
-    async def story():
+    async def scenario():
         faulty = Faulty(MemoryStore("us-east-1", lambda: 1_800_000_000_000))
         async with memory_region(store=faulty) as region:
             await region.ask("PUT", "/bucket")
@@ -183,14 +183,14 @@ def test_a_fault_of_the_store_reaches_the_client_in_awss_words():
             after = await region.ask("GET", "/bucket/key")
             return refused.status, await text(refused), after.status
 
-    status, document, after = asyncio.run(story())
+    status, document, after = asyncio.run(scenario())
     assert (status, after) == (503, 404)
     assert "disk full" in document
 
 
 @pytest.mark.parametrize(("compat", "status"), [("lenient", 200), ("strict", 409)])
 def test_the_compat_of_the_region_can_be_chosen(compat, status):
-    async def story():
+    async def scenario():
         async with memory_region("eu-central-1", compat=compat) as region:
             body = (
                 b'<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
@@ -199,4 +199,4 @@ def test_the_compat_of_the_region_can_be_chosen(compat, status):
             await region.ask("PUT", "/bucket", body)
             return (await region.ask("PUT", "/bucket", body)).status
 
-    assert asyncio.run(story()) == status
+    assert asyncio.run(scenario()) == status

@@ -33,8 +33,8 @@ def test_an_account_is_made_while_the_world_runs_and_its_key_pair_opens_doors_at
 def test_the_list_and_the_making_tell_no_secret(world):
     done = world("account", "create", "quiet", "--json")
     secret = json.loads(world("env", "--json", "--account", "quiet").stdout)["AWS_SECRET_ACCESS_KEY"]
-    told = done.stdout + world("account", "list").stdout + world("account", "list", "--json").stdout
-    assert (json.loads(done.stdout)["name"], secret in told) == ("quiet", False)
+    output = done.stdout + world("account", "list").stdout + world("account", "list", "--json").stdout
+    assert (json.loads(done.stdout)["name"], secret in output) == ("quiet", False)
 
 
 @pytest.mark.parametrize("name", ["main", "1st"])
@@ -63,12 +63,12 @@ def test_explain_names_the_accounts_of_caller_and_resource(world):
     found = listed(world)
 
     def explained():
-        told = world("explain", request_id).stdout
-        return told if "owner:" in told else ""
+        output = world("explain", request_id).stdout
+        return output if "owner:" in output else ""
 
-    told = until(explained)
-    assert f"account: {found['asking']['id']} (asking)" in told
-    assert f"owner: {found['main']['id']} (main)" in told
+    output = until(explained)
+    assert f"account: {found['asking']['id']} (asking)" in output
+    assert f"owner: {found['main']['id']} (main)" in output
 
 
 def until(condition, tries=50):

@@ -14,9 +14,9 @@ def run():
 
 
 def test_without_options_the_published_plan_is_reckoned(run):
-    told = json.loads(run("cost", "--json").stdout)
-    assert told["total_usd"] == 0.546837
-    assert told["published"]["total"] == 0.54
+    output = json.loads(run("cost", "--json").stdout)
+    assert output["total_usd"] == 0.546837
+    assert output["published"]["total"] == 0.54
 
 
 def test_the_table_shows_each_term_and_the_sum(run):
@@ -26,16 +26,16 @@ def test_the_table_shows_each_term_and_the_sum(run):
 
 
 def test_own_numbers_are_reckoned(run):
-    told = json.loads(
+    output = json.loads(
         run("cost", "--files", "5000", "--bytes", "20000", "--overwrites", "2", "--reads", "100", "--to", "eu-central-1", "--json").stdout
     )
-    assert told["terms"] == {
+    assert output["terms"] == {
         "replication_put": 1.62,
         "cross_region_transfer": 0.12,
         "replica_storage": 0.00245,
         "mrap_routing": 0.000198,
     }
-    assert "published" not in told
+    assert "published" not in output
 
 
 def test_destinations_may_be_repeated_or_joined_by_commas(run):
@@ -48,16 +48,16 @@ def test_no_destination_leaves_routing_only(run):
 
 
 def test_a_missing_price_is_refused_with_what_to_do(run):
-    told = run("cost", "--to", "us-east-1")
-    assert told.exit_code == 64
-    assert "--price put_per_1000.us-east-1=USD" in told.stderr
+    output = run("cost", "--to", "us-east-1")
+    assert output.exit_code == 64
+    assert "--price put_per_1000.us-east-1=USD" in output.stderr
 
 
 def test_an_own_price_closes_the_gap(run):
-    told = run(
+    output = run(
         "cost", "--to", "us-east-1", "--price", "put_per_1000.us-east-1=0.005", "--price", "storage_gb_month.us-east-1=0.023", "--json"
     )
-    assert json.loads(told.stdout)["terms"]["replication_put"] == 0.18
+    assert json.loads(output.stdout)["terms"]["replication_put"] == 0.18
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_nonsense_is_refused(run, arguments):
 
 @pytest.mark.parametrize("key", ["foo", "put_per_1000", "put_per_1000.us-eest-1", "PUT_PER_1000.us-west-2", "xfer_gb.us-west-2", ""])
 def test_a_price_that_nothing_reads_is_refused_with_those_that_are_read(run, key):
-    told = run("cost", "--price", f"{key}=1")
-    assert told.exit_code == 64
-    assert f"--price {key}: there is no such price; there are: " in told.stderr
-    assert all(known in told.stderr for known in ("put_per_1000.ap-northeast-1", "storage_gb_month.us-east-1", "xfer_gb", "route_gb"))
+    output = run("cost", "--price", f"{key}=1")
+    assert output.exit_code == 64
+    assert f"--price {key}: there is no such price; there are: " in output.stderr
+    assert all(known in output.stderr for known in ("put_per_1000.ap-northeast-1", "storage_gb_month.us-east-1", "xfer_gb", "route_gb"))
 
 
 def test_a_price_of_a_region_that_is_copied_to_is_known(run):
@@ -88,9 +88,9 @@ def test_a_price_of_a_region_that_is_copied_to_is_known(run):
 ])  # fmt: skip
 def test_a_counter_that_nothing_reads_is_refused(run, tmp_path, counters, key):
     (tmp_path / "c.json").write_text(json.dumps(counters))
-    told = run("cost", "--counters", str(tmp_path / "c.json"))
-    assert told.exit_code == 64
-    assert f"{key} is no counter; there are: " in told.stderr
+    output = run("cost", "--counters", str(tmp_path / "c.json"))
+    assert output.exit_code == 64
+    assert f"{key} is no counter; there are: " in output.stderr
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not json"])
@@ -102,19 +102,19 @@ def test_a_counters_file_that_is_none_is_refused(run, tmp_path, content):
 
 
 def test_an_unknown_profile_is_refused(run):
-    told = run("mrap", "--profile", "fast")
-    assert told.exit_code == 64
-    assert "expected native or aws" in told.stderr
+    output = run("mrap", "--profile", "fast")
+    assert output.exit_code == 64
+    assert "expected native or aws" in output.stderr
 
 
 @pytest.mark.parametrize("option", ["--json", "--html"])
 def test_a_folder_in_place_of_a_report_is_refused_before_anything_runs(run, tmp_path, option):
-    told = run("mrap", option, str(tmp_path))
-    assert told.exit_code == 64
-    assert f"{option} {tmp_path}: this is a folder" in told.stderr
+    output = run("mrap", option, str(tmp_path))
+    assert output.exit_code == 64
+    assert f"{option} {tmp_path}: this is a folder" in output.stderr
 
 
 def test_a_report_into_a_folder_that_is_not_there_is_refused_before_anything_runs(run, tmp_path):
-    told = run("mrap", "--json", str(tmp_path / "none" / "lab.json"))
-    assert told.exit_code == 1
-    assert "there is no folder" in told.stderr
+    output = run("mrap", "--json", str(tmp_path / "none" / "lab.json"))
+    assert output.exit_code == 1
+    assert "there is no folder" in output.stderr

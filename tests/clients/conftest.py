@@ -1,6 +1,6 @@
 import pytest
 
-from clients.ground import begin
+from clients.client_fixtures import begin
 
 
 @pytest.fixture(scope="session")

@@ -68,16 +68,16 @@ def test_two_accounts_walk_through_the_command_line(world, second, mode):
     assert "AccessDenied" in world.refused("aws", "s3", "ls", f"s3://{bucket}", mode=mode, account="second")
     assert "BucketAlreadyExists" in world.refused("aws", "s3", "mb", f"s3://{bucket}", mode=mode, account="second")
     assert bucket not in world.ok("aws", "s3", "ls", mode=mode, account="second")
-    told = json.loads(world.ok("aws", "sts", "get-caller-identity", mode=mode, account="second"))
-    assert told == {"UserId": second, "Account": second, "Arn": f"arn:aws:iam::{second}:root"}
+    result = json.loads(world.ok("aws", "sts", "get-caller-identity", mode=mode, account="second"))
+    assert result == {"UserId": second, "Account": second, "Arn": f"arn:aws:iam::{second}:root"}
 
 
 def test_the_public_access_block_of_an_account_is_set_as_on_aws(world, second):
     switches = "BlockPublicAcls=true,IgnorePublicAcls=true,BlockPublicPolicy=true,RestrictPublicBuckets=true"
     control = ("aws", "s3control", "--region", "us-east-1")
     world.ok(*control, "put-public-access-block", "--account-id", second, "--public-access-block-configuration", switches, account="second")
-    told = json.loads(world.ok(*control, "get-public-access-block", "--account-id", second, account="second"))
-    assert set(told["PublicAccessBlockConfiguration"].values()) == {True}
+    result = json.loads(world.ok(*control, "get-public-access-block", "--account-id", second, account="second"))
+    assert set(result["PublicAccessBlockConfiguration"].values()) == {True}
     assert "AccessDenied" in world.refused(*control, "get-public-access-block", "--account-id", second)
     assert "NoSuchPublicAccessBlockConfiguration" in world.refused(*control, "get-public-access-block", "--account-id", world.account)
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clients.ground import until
+from clients.client_fixtures import until
 
 pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
 
@@ -16,8 +16,8 @@ def aws(world, *arguments, **more):
 
 
 def test_who_am_i(world):
-    told = json.loads(aws(world, "sts", "get-caller-identity"))
-    assert told == {"UserId": world.account, "Account": world.account, "Arn": f"arn:aws:iam::{world.account}:root"}
+    result = json.loads(aws(world, "sts", "get-caller-identity"))
+    assert result == {"UserId": world.account, "Account": world.account, "Arn": f"arn:aws:iam::{world.account}:root"}
 
 
 def test_a_file_goes_there_and_back(world, tmp_path):
@@ -88,6 +88,6 @@ def test_aws_redirects_are_followed(world):
 
 
 def test_a_region_outside_the_world_is_refused_and_told_which_there_are(world):
-    told = world.refused("aws", "s3api", "list-objects-v2", "--bucket", BUCKET, "--region", "sa-east-1")
-    assert "us-east-1" in told
-    assert "sa-east-1" in told
+    result = world.refused("aws", "s3api", "list-objects-v2", "--bucket", BUCKET, "--region", "sa-east-1")
+    assert "us-east-1" in result
+    assert "sa-east-1" in result

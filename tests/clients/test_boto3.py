@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from clients.ground import Relay
+from clients.client_fixtures import Relay
 
 pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
 
@@ -13,7 +13,7 @@ RUBBISH = {name: "/etc/hostname" for name in ("AWS_CA_BUNDLE", "REQUESTS_CA_BUND
 
 
 def test_every_data_operation_goes_through_the_arn(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         arn, k = argv[0], "boto/all"
         found = {"put": code(s3.put_object, Bucket=arn, Key=k, Body=b"hello")}
@@ -31,7 +31,7 @@ def test_every_data_operation_goes_through_the_arn(world):
         """,
         world.arn,
     )
-    assert told == {"put": 200, "get": "hello", "head": 5, "list": ["boto/all"], "copy": 200, "complete": 200, "delete": 204, "gone": "NoSuchKey"}
+    assert result == {"put": 200, "get": "hello", "head": 5, "list": ["boto/all"], "copy": 200, "complete": 200, "delete": 204, "gone": "NoSuchKey"}
 
 
 def test_the_arn_is_answered_by_the_nearest_member(world):
@@ -42,7 +42,7 @@ def test_the_arn_is_answered_by_the_nearest_member(world):
 
 
 def test_an_endpoint_setting_does_not_keep_it_from_the_access_point(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         nowhere = boto3.client("s3", endpoint_url="http://127.0.0.1:9")
         os.environ["AWS_ENDPOINT_URL_S3"] = "http://127.0.0.1:9"
@@ -51,52 +51,52 @@ def test_an_endpoint_setting_does_not_keep_it_from_the_access_point(world):
         """,
         world.arn,
     )
-    assert told == [200, 200]
+    assert result == [200, 200]
 
 
 def test_the_alias_for_a_bucket_is_served_in_every_region(world):
-    told = world.boto3(
+    result = world.boto3(
         "say([code(boto3.client('s3', region_name=region).get_object, Bucket=argv[0], Key='hello') for region in ('us-east-1', 'eu-central-1')])",
         world.alias,
     )
-    assert told == [200, 200]
+    assert result == [200, 200]
 
 
 def test_the_access_points_host_for_an_endpoint_takes_the_bucket_for_a_part_of_the_key(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         there = boto3.client("s3", endpoint_url=f"https://{argv[0]}.accesspoint.s3-global.amazonaws.com", config=Config(s3={"addressing_style": "path"}))
         say(code(there.get_object, Bucket="walk-us-east-1", Key="hello"))
         """,
         world.alias,
     )
-    assert told == "NoSuchKey"
+    assert result == "NoSuchKey"
 
 
 def test_sigv4_to_an_access_point_is_served(world):
-    told = world.boto3("say(code(boto3.client('s3', config=Config(signature_version='s3v4')).get_object, Bucket=argv[0], Key='hello'))", world.arn)
-    assert told == 200
+    result = world.boto3("say(code(boto3.client('s3', config=Config(signature_version='s3v4')).get_object, Bucket=argv[0], Key='hello'))", world.arn)
+    assert result == 200
 
 
 def test_a_region_set_that_does_not_hold_the_chosen_region_is_refused(world):
-    told = "say(code(s3.get_object, Bucket=argv[0], Key='hello'))"
-    assert world.boto3(told, world.arn, AWS_SIGV4A_SIGNING_REGION_SET="us-east-1") == 200
-    assert world.boto3(told, world.arn, AWS_SIGV4A_SIGNING_REGION_SET="us-east-1", place="ap-northeast-1") == "SignatureDoesNotMatch"
+    result = "say(code(s3.get_object, Bucket=argv[0], Key='hello'))"
+    assert world.boto3(result, world.arn, AWS_SIGV4A_SIGNING_REGION_SET="us-east-1") == 200
+    assert world.boto3(result, world.arn, AWS_SIGV4A_SIGNING_REGION_SET="us-east-1", place="ap-northeast-1") == "SignatureDoesNotMatch"
 
 
 def test_a_bucket_elsewhere_is_found_by_the_redirect(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         found = [code(s3.get_object, Bucket="walk-eu-central-1", Key="hello"), code(s3.head_object, Bucket="walk-eu-central-1", Key="hello")]
         found += [s3.get_bucket_location(Bucket="walk-eu-central-1")["LocationConstraint"], s3.head_bucket(Bucket="walk-eu-central-1")["BucketRegion"]]
         say(found)
         """
     )
-    assert told == [200, 200, "eu-central-1", "eu-central-1"]
+    assert result == [200, 200, "eu-central-1", "eu-central-1"]
 
 
 def test_proxy_and_ca_may_stand_in_the_code_instead(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         own = {name: os.environ.pop(name) for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "AWS_CA_BUNDLE", "SSL_CERT_FILE")}
         client = boto3.client("s3", verify=own["AWS_CA_BUNDLE"], config=Config(proxies={"https": own["HTTPS_PROXY"]}))
@@ -104,13 +104,13 @@ def test_proxy_and_ca_may_stand_in_the_code_instead(world):
         """,
         world.arn,
     )
-    assert told == [200, 200]
+    assert result == [200, 200]
 
 
 def test_the_ca_may_stand_in_the_config_file(world):
     config = world.folder / "config"
     config.write_text(f"[default]\nca_bundle = {world.ca}\n")
-    told = world.boto3(
+    result = world.boto3(
         """
         del os.environ["AWS_CA_BUNDLE"]
         os.environ["AWS_CONFIG_FILE"] = argv[0]
@@ -118,12 +118,12 @@ def test_the_ca_may_stand_in_the_config_file(world):
         """,
         config,
     )
-    assert told == 200
+    assert result == 200
 
 
 def test_ca_variables_of_the_shell_do_not_get_in(world):
-    told = "say([code(s3.get_object, Bucket=bucket, Key='hello') for bucket in (argv[0], 'walk-us-east-1')])"
-    assert world.boto3(told, world.arn, **RUBBISH) == [200, 200]
+    result = "say([code(s3.get_object, Bucket=bucket, Key='hello') for bucket in (argv[0], 'walk-us-east-1')])"
+    assert world.boto3(result, world.arn, **RUBBISH) == [200, 200]
 
 
 def test_a_proxy_of_the_shell_does_not_win_in_either_case_nor_an_endpoint_nor_a_profile(world):
@@ -134,7 +134,7 @@ def test_a_proxy_of_the_shell_does_not_win_in_either_case_nor_an_endpoint_nor_a_
 
 def test_a_hundred_reads_use_one_tunnel(world):
     with Relay(world.port("ap-northeast-1")) as relay:
-        told = world.boto3(
+        result = world.boto3(
             """
             os.environ["HTTPS_PROXY"] = os.environ["https_proxy"] = argv[1]
             s3 = boto3.client("s3")
@@ -144,12 +144,12 @@ def test_a_hundred_reads_use_one_tunnel(world):
             relay.url,
             place="ap-northeast-1",
         )
-    assert told == ["ap-northeast-1"] * 100
+    assert result == ["ap-northeast-1"] * 100
     assert [line.split()[:2] for line in relay.tunnels] == [["CONNECT", f"{world.alias}.accesspoint.s3-global.amazonaws.com:443"]]
 
 
 def test_twenty_megabytes_go_through_the_tunnel_in_parts_with_trailers(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         import hashlib
         content = os.urandom(1 << 20) * 20
@@ -161,11 +161,11 @@ def test_twenty_megabytes_go_through_the_tunnel_in_parts_with_trailers(world):
         """,
         world.arn,
     )
-    assert told == [True, 20 << 20, '3"', "COMPOSITE"]
+    assert result == [True, 20 << 20, '3"', "COMPOSITE"]
 
 
 def test_a_plain_endpoint_on_an_ip_address_works_with_and_without_tls(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         plain = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{argv[0]}")
         tunnelled = boto3.client("s3", endpoint_url="https://127.0.0.1")
@@ -174,11 +174,11 @@ def test_a_plain_endpoint_on_an_ip_address_works_with_and_without_tls(world):
         """,
         world.port(),
     )
-    assert told == [200, 200, 200]
+    assert result == [200, 200, 200]
 
 
 def test_control_operations_find_their_way_with_an_endpoint_and_a_proxy(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         control = boto3.client("s3control", region_name="us-west-2", endpoint_url=f"http://127.0.0.1:{argv[1]}")
         with_proxy = control.list_multi_region_access_points(AccountId=argv[0])["AccessPoints"]
@@ -188,22 +188,22 @@ def test_control_operations_find_their_way_with_an_endpoint_and_a_proxy(world):
         world.account,
         world.port(),
     )
-    assert told == [True, True]
+    assert result == [True, True]
 
 
 def test_a_wrong_secret_is_refused_at_both_ways_in(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         other = boto3.client("s3", aws_access_key_id=os.environ["AWS_ACCESS_KEY_ID"], aws_secret_access_key="wrong")
         say([code(other.get_object, Bucket=bucket, Key="hello") for bucket in (argv[0], "walk-us-east-1")])
         """,
         world.arn,
     )
-    assert told == ["SignatureDoesNotMatch", "SignatureDoesNotMatch"]
+    assert result == ["SignatureDoesNotMatch", "SignatureDoesNotMatch"]
 
 
 def test_a_role_session_reads_what_its_policy_lets_it_and_the_logs_keep_its_secret(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         iam, sts = boto3.client("iam"), boto3.client("sts")
         user = iam.create_user(UserName="walker")["User"]["Arn"]
@@ -221,14 +221,14 @@ def test_a_role_session_reads_what_its_policy_lets_it_and_the_logs_keep_its_secr
         """,
         world.arn,
     )
-    assert told["found"] == [200, 200, "AccessDenied"]
+    assert result["found"] == [200, 200, "AccessDenied"]
     logs = "".join(path.read_text() for path in (world.folder / "world" / "logs").iterdir())
     assert len(logs) > 1000
-    assert not [secret for secret in told["secrets"] if secret in logs]
+    assert not [secret for secret in result["secrets"] if secret in logs]
 
 
 def test_an_answer_can_be_explained(world):
-    told = world.boto3(
+    result = world.boto3(
         """
         try:
             s3.get_object(Bucket=argv[0], Key="missing")
@@ -237,7 +237,7 @@ def test_an_answer_can_be_explained(world):
         """,
         world.arn,
     )
-    found = subprocess.run(["atoll", "explain", told, "--json"], env=world.env, capture_output=True, text=True, timeout=20, check=False)
+    found = subprocess.run(["atoll", "explain", result, "--json"], env=world.env, capture_output=True, text=True, timeout=20, check=False)
     events = json.loads(found.stdout)
     assert {event["event"] for event in events} >= {"request"}
     assert {event.get("operation") for event in events} & {"GetObject"}

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from clients.ground import Resident, until
+from clients.client_fixtures import Resident, until
 
 pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
 
@@ -57,8 +57,8 @@ def test_a_region_killed_in_the_middle_of_a_write_comes_back_without_it_and_with
     with subprocess.Popen(argv, env=world.env, cwd=world.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as writing:
         until(lambda: any(path.stat().st_size > 1_000_000 for path in (world.folder / "world" / "stores" / "eu-central-1").rglob("*") if path.is_file()))
         os.kill(before, signal.SIGKILL)
-        told, _ = writing.communicate(timeout=30)
-    assert told != "200"
+        result, _ = writing.communicate(timeout=30)
+    assert result != "200"
 
     def back():
         row = world.status()["eu-central-1"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clients.ground import NODE
+from clients.client_fixtures import NODE
 
 pytestmark = [pytest.mark.client, pytest.mark.xdist_group("clients")]
 
@@ -14,13 +14,13 @@ def node(world, script, *arguments, **more):
 
 
 def test_objects_are_put_read_and_listed(world):
-    told = node(world, "objects.mjs", "walk-us-east-1", "js/bucket")
-    assert told == {"put": 200, "got": "from node", "listed": ["js/bucket"], "missing": "NoSuchKey"}
+    result = node(world, "objects.mjs", "walk-us-east-1", "js/bucket")
+    assert result == {"put": 200, "got": "from node", "listed": ["js/bucket"], "missing": "NoSuchKey"}
 
 
 def test_the_same_through_the_access_point_signed_with_sigv4a(world):
-    told = node(world, "objects.mjs", world.arn, "js/point", place="ap-northeast-1")
-    assert told == {"put": 200, "got": "from node", "listed": ["js/point"], "missing": "NoSuchKey"}
+    result = node(world, "objects.mjs", world.arn, "js/point", place="ap-northeast-1")
+    assert result == {"put": 200, "got": "from node", "listed": ["js/point"], "missing": "NoSuchKey"}
 
 
 def test_an_endpoint_setting_does_not_keep_it_from_the_access_point(world):
@@ -28,9 +28,9 @@ def test_an_endpoint_setting_does_not_keep_it_from_the_access_point(world):
 
 
 def test_access_points_are_made_and_steered(world):
-    told = node(world, "points.mjs", world.account, "walk-us-east-1", "walk-eu-central-1")
-    assert told["status"] == "READY"
-    assert told["dials"] == {"walk-us-east-1": 0, "walk-eu-central-1": 100}
+    result = node(world, "points.mjs", world.account, "walk-us-east-1", "walk-eu-central-1")
+    assert result["status"] == "READY"
+    assert result["dials"] == {"walk-us-east-1": 0, "walk-eu-central-1": 100}
 
 
 def test_the_ca_of_the_shell_does_not_get_in(world):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import ApiError, Incomplete
-from atoll.domain.message import EMPTY, Body
-from atoll.domain.objects import Change, Checksum, Condition, Entry, Facts, Key, Mark, Part, Span, Stamp
+from atoll.domain.http_message import EMPTY, Body
+from atoll.domain.objects import ByteRange, Change, Checksum, Condition, Key, ObjectMetadata, Part, ScanCursor, ScanEntry, Stamp
 
 KEY = Key("bucket", "a/key")
 LARGE = bytes(range(256)) * 1200  # 300 KiB: more than engines keep inline
@@ -56,22 +56,22 @@ def stream(*pieces, then=None):
     return Body(chunks(), None)
 
 
-def facts(version="null", **known):
-    return Facts(version=version, etag=known.pop("etag", "e1"), **known)
+def metadata(version="null", **known):
+    return ObjectMetadata(version=version, etag=known.pop("etag", "e1"), **known)
 
 
 async def put(store, key=KEY, content=b"hello", condition=Condition(), **known):
-    made = facts(**known)
+    made = metadata(**known)
     return await store.put(key, Body.of(content), lambda: made, condition)
 
 
-async def content(store, key=KEY, version=None, span=None):
+async def content(store, key=KEY, version=None, byte_range=None):
     found = await store.get(key, version)
-    return b"".join([piece async for piece in found.body(span)])
+    return b"".join([piece async for piece in found.body(byte_range)])
 
 
 async def names(store, bucket="bucket", **how):
-    return [(entry.name, entry.facts.version, entry.latest) for entry in await store.scan(bucket, **how)]
+    return [(entry.name, entry.metadata.version, entry.latest) for entry in await store.scan(bucket, **how)]
 
 
 async def refused(call):
@@ -90,14 +90,14 @@ class StoreContract:
 
     @promise
     async def test_what_was_put_is_got(self, store, clock):
-        known = facts(
+        known = metadata(
             modified_ms=5, headers={"content-type": "text/plain"}, meta={"a": "ü"}, tags={"t": "1"}, tags_ms=7,
             checksum=Checksum("CRC32", "FULL_OBJECT", "AAAAAA=="), owner="1", replication={"b": "PENDING"},
             replica=True, storage_class="GLACIER", notes={"n": "1"}, parts=(Part(1, 5, "x"),),
         )  # fmt: skip
         made = await store.put(KEY, Body.of(b"hello"), lambda: known)
         assert made == replace(known, size=5, stamp=Stamp(1_000_000, "here", "null"))
-        assert (await store.get(KEY)).facts == made
+        assert (await store.get(KEY)).metadata == made
         assert await store.head(KEY) == made
         assert await content(store) == b"hello"
 
@@ -119,20 +119,20 @@ class StoreContract:
     async def test_a_large_body_comes_back_whole_and_in_spans(self, store, clock):
         await put(store, content=LARGE)
         assert await content(store) == LARGE
-        assert await content(store, span=Span(0, 0)) == LARGE[:1]
-        assert await content(store, span=Span(1000, 299_999)) == LARGE[1000:300_000]
-        assert await content(store, span=Span(len(LARGE) - 1, len(LARGE) - 1)) == LARGE[-1:]
+        assert await content(store, byte_range=ByteRange(0, 0)) == LARGE[:1]
+        assert await content(store, byte_range=ByteRange(1000, 299_999)) == LARGE[1000:300_000]
+        assert await content(store, byte_range=ByteRange(len(LARGE) - 1, len(LARGE) - 1)) == LARGE[-1:]
 
     @promise
     async def test_a_small_body_comes_back_in_spans(self, store, clock):
         await put(store)
-        assert await content(store, span=Span(1, 3)) == b"ell"
+        assert await content(store, byte_range=ByteRange(1, 3)) == b"ell"
 
     @promise
     async def test_a_body_knows_its_length(self, store, clock):
         await put(store, content=LARGE)
         found = await store.get(KEY)
-        assert found.body(Span(10, 19)).length == 10
+        assert found.body(ByteRange(10, 19)).length == 10
         found = await store.get(KEY)
         assert found.body().length == len(LARGE)
 
@@ -145,7 +145,7 @@ class StoreContract:
         for size in (0, 1, 65_535, 65_536, 65_537):
             pieces = [LARGE[first : first + 1000] for first in range(0, size, 1000)]
             whole = LARGE[: len(pieces) * 1000]
-            assert (await store.put(KEY, stream(*pieces), facts)).size == len(whole)
+            assert (await store.put(KEY, stream(*pieces), metadata)).size == len(whole)
             assert await content(store) == whole
 
     @promise
@@ -153,7 +153,7 @@ class StoreContract:
         await put(store)
         for pieces in ([b"x"], [LARGE, LARGE, LARGE, LARGE, LARGE]):
             with pytest.raises(Incomplete):
-                await store.put(KEY, stream(*pieces, then=Incomplete("cut")), facts)
+                await store.put(KEY, stream(*pieces, then=Incomplete("cut")), metadata)
         assert await content(store) == b"hello"
         assert len(await store.changes("bucket", 0)) == 1
 
@@ -175,11 +175,11 @@ class StoreContract:
             yield LARGE
             seen.append("end")
 
-        def seal():
+        def make_metadata():
             seen.append("seal")
-            return facts()
+            return metadata()
 
-        await store.put(KEY, Body(chunks(), None), seal)
+        await store.put(KEY, Body(chunks(), None), make_metadata)
         assert seen == ["end", "seal"]
 
     @promise
@@ -188,12 +188,12 @@ class StoreContract:
         for content in (b"small", LARGE):
             sealed, key = asyncio.Event(), Key("bucket", f"{len(content)}")
 
-            def seal(told=sealed):
-                told.set()
-                return facts()
+            def make_metadata(result=sealed):
+                result.set()
+                return metadata()
 
             async with asyncio.TaskGroup() as group:
-                group.create_task(store.put(key, stream(content[:5], content[5:]), seal))
+                group.create_task(store.put(key, stream(content[:5], content[5:]), make_metadata))
                 await sealed.wait()
                 await store.drop(Key("!uploads", ""))
                 assert (key.name, "null", True) in await names(store)
@@ -285,7 +285,7 @@ class StoreContract:
     @promise
     async def test_a_marker_is_current_but_not_listed(self, store, clock):
         await put(store, version="v1")
-        marker = await store.put(KEY, EMPTY, lambda: Facts(version="m1", marker=True))
+        marker = await store.put(KEY, EMPTY, lambda: ObjectMetadata(version="m1", marker=True))
         assert (await store.head(KEY)) == marker
         assert await names(store) == []
         assert await names(store, versions=True) == [("a/key", "m1", True), ("a/key", "v1", False)]
@@ -358,7 +358,7 @@ class StoreContract:
     @promise
     async def test_amend_replaces_facts_and_keeps_bytes(self, store, clock):
         before = await put(store, content=LARGE)
-        after = await store.amend(KEY, "null", lambda known: replace(known, tags={"a": "b"}, tags_ms=9))
+        after = await store.update_metadata(KEY, "null", lambda known: replace(known, tags={"a": "b"}, tags_ms=9))
         assert after == replace(before, tags={"a": "b"}, tags_ms=9)
         assert await store.head(KEY) == after
         assert await content(store) == LARGE
@@ -367,14 +367,14 @@ class StoreContract:
     async def test_amend_reaches_versions_that_are_not_current(self, store, clock):
         await put(store, version="v1")
         await put(store, version="v2")
-        await store.amend(KEY, "v1", lambda known: replace(known, replication={"b": "COMPLETED"}))
+        await store.update_metadata(KEY, "v1", lambda known: replace(known, replication={"b": "COMPLETED"}))
         assert (await store.head(KEY, "v1")).replication == {"b": "COMPLETED"}
         assert (await store.head(KEY)).replication == {}
 
     @promise
     async def test_amend_of_what_is_missing_calls_nothing(self, store, clock):
         called = []
-        assert await store.amend(KEY, "null", called.append) is None
+        assert await store.update_metadata(KEY, "null", called.append) is None
         assert called == []
 
     @promise
@@ -383,15 +383,15 @@ class StoreContract:
             raise ApiError("MethodNotAllowed")
 
         before = await put(store)
-        assert await refused(store.amend(KEY, "null", refuse)) == "MethodNotAllowed"
-        assert await store.amend(KEY, "null", lambda known: known) == before
+        assert await refused(store.update_metadata(KEY, "null", refuse)) == "MethodNotAllowed"
+        assert await store.update_metadata(KEY, "null", lambda known: known) == before
         assert len(await store.changes("bucket", 0)) == 1
 
     @promise
     async def test_an_amendment_cannot_move_a_version(self, store, clock):
         before = await put(store)
         with pytest.raises(AssertionError):
-            await store.amend(KEY, "null", lambda known: replace(known, stamp=Stamp(1, "x", "null")))
+            await store.update_metadata(KEY, "null", lambda known: replace(known, stamp=Stamp(1, "x", "null")))
         assert await store.head(KEY) == before
 
     # Join and drop
@@ -403,19 +403,19 @@ class StoreContract:
         await put(store, key=Key("b!uploads", "u1/3"), content=b"tail")
         await put(store, key=Key("b!uploads", "u10/1"), content=b"another upload's")
         parts = [Key("b!uploads", f"u1/{number}") for number in (1, 2, 3)]
-        made = await store.join(KEY, parts, facts("v1", etag="e-3"), discard=UPLOAD)
+        made = await store.join(KEY, parts, metadata("v1", etag="e-3"), discard=UPLOAD)
         whole = LARGE + LARGE[::-1] + b"tail"
         assert (made.size, made.etag, made.stamp) == (len(whole), "e-3", Stamp(1_000_000, "here", "v1"))
         assert await content(store) == whole
-        middle = Span(len(LARGE) - 10, 2 * len(LARGE) + 1)
-        assert await content(store, span=middle) == whole[middle.first : middle.last + 1]
-        assert await content(store, span=Span(len(whole) - 3, len(whole) - 1)) == b"ail"
+        middle = ByteRange(len(LARGE) - 10, 2 * len(LARGE) + 1)
+        assert await content(store, byte_range=middle) == whole[middle.first : middle.last + 1]
+        assert await content(store, byte_range=ByteRange(len(whole) - 3, len(whole) - 1)) == b"ail"
         assert await names(store, "b!uploads") == [("u10/1", "null", True)]
 
     @promise
     async def test_joined_parts_live_on_until_their_version_is_deleted(self, store, clock):
         await put(store, key=Key("b!uploads", "u1/1"), content=LARGE)
-        await store.join(KEY, [Key("b!uploads", "u1/1")], facts(), discard=UPLOAD)
+        await store.join(KEY, [Key("b!uploads", "u1/1")], metadata(), discard=UPLOAD)
         await store.drop(UPLOAD)
         assert await content(store) == LARGE
         await store.delete(KEY, "null")
@@ -426,7 +426,7 @@ class StoreContract:
         await put(store, key=Key("b!uploads", "u1/1"), content=b"one")
         await put(store, key=Key("b!uploads", "u1/2"), content=LARGE)
         await put(store, key=Key("b!uploads", "u1/"), content=b"record")
-        await store.join(KEY, [Key("b!uploads", "u1/1")], facts(), discard=UPLOAD)
+        await store.join(KEY, [Key("b!uploads", "u1/1")], metadata(), discard=UPLOAD)
         assert await content(store) == b"one"
         assert await names(store, "b!uploads", versions=True) == []
 
@@ -434,7 +434,7 @@ class StoreContract:
     async def test_a_missing_part_joins_nothing(self, store, clock):
         await put(store, key=Key("b!uploads", "u1/1"))
         parts = [Key("b!uploads", "u1/1"), Key("b!uploads", "u1/2")]
-        assert await refused(store.join(KEY, parts, facts(), discard=UPLOAD)) == "InvalidPart"
+        assert await refused(store.join(KEY, parts, metadata(), discard=UPLOAD)) == "InvalidPart"
         assert await store.head(KEY) is None
         assert len(await names(store, "b!uploads")) == 1
 
@@ -444,14 +444,14 @@ class StoreContract:
         part = Key("b!uploads", "u1/1")
         await put(store, key=part, content=LARGE)
         once = Condition(if_none_match=True)
-        assert await refused(store.join(KEY, [part], facts(), discard=UPLOAD, condition=once)) == "PreconditionFailed"
+        assert await refused(store.join(KEY, [part], metadata(), discard=UPLOAD, condition=once)) == "PreconditionFailed"
         assert await content(store, part) == LARGE
         assert await content(store) == b"hello"
 
     @promise
     async def test_empty_parts_join_to_an_empty_object(self, store, clock):
         await put(store, key=Key("b!uploads", "u1/1"), content=b"")
-        made = await store.join(KEY, [Key("b!uploads", "u1/1")], facts(), discard=UPLOAD)
+        made = await store.join(KEY, [Key("b!uploads", "u1/1")], metadata(), discard=UPLOAD)
         assert made.size == 0
         assert await content(store) == b""
 
@@ -459,7 +459,7 @@ class StoreContract:
     async def test_a_join_replaces_the_null_version(self, store, clock):
         await put(store, content=LARGE)
         await put(store, key=Key("b!uploads", "u1/1"), content=b"part")
-        await store.join(KEY, [Key("b!uploads", "u1/1")], facts(), discard=UPLOAD)
+        await store.join(KEY, [Key("b!uploads", "u1/1")], metadata(), discard=UPLOAD)
         assert await content(store) == b"part"
         assert len(await names(store, versions=True)) == 1
 
@@ -468,7 +468,7 @@ class StoreContract:
         await put(store, key=Key("b!uploads", "u1/1"), content=LARGE)
         await put(store, key=Key("b!uploads", "u1/2"), content=b"tail")
         parts = [Key("b!uploads", "u1/1"), Key("b!uploads", "u1/2")]
-        await store.join(KEY, parts, facts(), discard=UPLOAD)
+        await store.join(KEY, parts, metadata(), discard=UPLOAD)
         found = await store.get(KEY)
         await store.delete(KEY, "null")
         assert b"".join([piece async for piece in found.body()]) == LARGE + b"tail"
@@ -509,11 +509,11 @@ class StoreContract:
         for versions in (False, True):
             how = {"versions": versions}
             assert [name for name, _, _ in await names(store, prefix="b/", **how)] == ["b/1", "b/2", "b/3"]
-            assert [name for name, _, _ in await names(store, after=Mark("b/2"), **how)] == ["b/3", "b0", "c"]
-            assert [name for name, _, _ in await names(store, prefix="b/", after=Mark("b/1"), limit=1, **how)] == ["b/2"]
-            assert await names(store, prefix="b/", after=Mark("b/3"), **how) == []
-            assert await names(store, prefix="b/", after=Mark("b/\U0010ffff"), **how) == []
-            assert [name for name, _, _ in await names(store, prefix="c", after=Mark("a"), **how)] == ["c"]
+            assert [name for name, _, _ in await names(store, after=ScanCursor("b/2"), **how)] == ["b/3", "b0", "c"]
+            assert [name for name, _, _ in await names(store, prefix="b/", after=ScanCursor("b/1"), limit=1, **how)] == ["b/2"]
+            assert await names(store, prefix="b/", after=ScanCursor("b/3"), **how) == []
+            assert await names(store, prefix="b/", after=ScanCursor("b/\U0010ffff"), **how) == []
+            assert [name for name, _, _ in await names(store, prefix="c", after=ScanCursor("a"), **how)] == ["c"]
             assert await names(store, limit=0, **how) == []
             assert await names(store, "none", **how) == []
 
@@ -521,7 +521,7 @@ class StoreContract:
     async def test_a_scan_of_current_versions_ignores_the_marked_version(self, store, clock):
         await put(store, key=Key("bucket", "a"), version="v1")
         await put(store, key=Key("bucket", "b"), version="v1")
-        assert await names(store, after=Mark("a", "v1")) == [("b", "v1", True)]
+        assert await names(store, after=ScanCursor("a", "v1")) == [("b", "v1", True)]
 
     @promise
     async def test_versions_are_listed_page_by_page(self, store, clock):
@@ -531,11 +531,11 @@ class StoreContract:
         whole = [(name, f"v{number}", number == 3) for name in "abc" for number in (3, 2, 1)]
         assert await names(store, versions=True) == whole
         for size in (1, 2, 4):
-            pages, after = [], Mark()
+            pages, after = [], ScanCursor()
             while page := await names(store, versions=True, limit=size, after=after):
                 assert len(page) <= size
                 pages += page
-                after = Mark(*page[-1][:2])
+                after = ScanCursor(*page[-1][:2])
             assert pages == whole
 
     @promise
@@ -543,22 +543,22 @@ class StoreContract:
         for number in (1, 2, 3):
             await put(store, version=f"v{number}")
         await store.delete(KEY, "v3")
-        assert await names(store, versions=True, after=Mark("a/key", "v3")) == [
+        assert await names(store, versions=True, after=ScanCursor("a/key", "v3")) == [
             ("a/key", "v2", True), ("a/key", "v1", False),
         ]  # fmt: skip
 
     @promise
     async def test_an_entry_has_the_facts(self, store, clock):
         made = await put(store, meta={"a": "b"})
-        assert await store.scan("bucket") == [Entry("a/key", made)]
+        assert await store.scan("bucket") == [ScanEntry("a/key", made)]
 
     # Changes
 
     @promise
     async def test_every_change_is_in_the_feed_in_order(self, store, clock):
         await put(store, version="v1")
-        await store.put(KEY, EMPTY, lambda: Facts(version="m1", marker=True))
-        await store.amend(KEY, "v1", lambda known: replace(known, tags={"a": "b"}))
+        await store.put(KEY, EMPTY, lambda: ObjectMetadata(version="m1", marker=True))
+        await store.update_metadata(KEY, "v1", lambda known: replace(known, tags={"a": "b"}))
         await store.delete(KEY, "m1")
         await put(store, key=Key("other", "x"))
         feed = await store.changes("bucket", 0)
@@ -573,7 +573,7 @@ class StoreContract:
     @promise
     async def test_a_join_and_a_drop_are_in_the_feed(self, store, clock):
         await put(store, key=Key("b!uploads", "u1/1"))
-        await store.join(KEY, [Key("b!uploads", "u1/1")], facts("v1"), discard=UPLOAD)
+        await store.join(KEY, [Key("b!uploads", "u1/1")], metadata("v1"), discard=UPLOAD)
         await put(store, key=Key("bucket", "b"), version="v1")
         await store.drop(Key("bucket", ""))
         feed = [(change.name, change.kind) for change in await store.changes("bucket", 0)]

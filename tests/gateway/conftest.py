@@ -2,17 +2,17 @@ import asyncio
 
 import pytest
 
-from gateway.gate import gate
+from gateway.pipeline_setup import region
 
 
 @pytest.fixture
-def story(tmp_path):
+def scenario(tmp_path):
     """Runs an async story that is given a region's gateway."""
 
-    def tell(told, **settings):
+    def tell(steps, **settings):
         async def whole():
-            async with gate(tmp_path, **settings) as given:
-                await told(given)
+            async with region(tmp_path, **settings) as given:
+                await steps(given)
 
         asyncio.run(whole())
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arrival import ALIAS, BUCKET, apart, bytewise, ends, together
-from atoll.domain.message import Request
+from arrival import ALIAS, BUCKET, apart, bytewise, ends, run_together
+from atoll.domain.http_message import Request
 from atoll.domain.objects import Key
-from atoll.rules import chunked, sigv4
-from atoll.rules.chunked import MODES
-from atoll.rules.signature import present
-from gateway.gate import PLAIN, REGION, between, statement
+from atoll.rules import aws_chunked, sigv4
+from atoll.rules.aws_chunked import MODES
+from atoll.rules.signature_verification import parse_signature
+from gateway.pipeline_setup import PLAIN, REGION, between, statement
 
 UNSIGNED, UNSIGNED_TRAILER, SIGNED, SIGNED_TRAILER = (
     "UNSIGNED-PAYLOAD", "STREAMING-UNSIGNED-PAYLOAD-TRAILER", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
@@ -53,18 +53,18 @@ class Upload:
 
     @staticmethod
     def _framed(request, how, credentials, trailers):
-        presented = present(request)
-        key = sigv4.signing_key(credentials.secret, presented.day, presented.region, presented.service)
-        where, previous, pieces = (presented.algorithm, presented.stamp, presented.scope), presented.signature, []
+        request_signature = parse_signature(request)
+        key = sigv4.signing_key(credentials.secret, request_signature.day, request_signature.region, request_signature.service)
+        where, previous, pieces = (request_signature.algorithm, request_signature.amz_date, request_signature.scope), request_signature.signature, []
         for data in (*DATA, b""):
             line = f"{len(data):x}"
             if MODES[how].algorithm:
-                previous = sigv4.signature(key, chunked.chunk_string(*where, previous, hashlib.sha256(data).hexdigest()))
+                previous = sigv4.signature(key, aws_chunked.chunk_string(*where, previous, hashlib.sha256(data).hexdigest()))
                 line += f";chunk-signature={previous}"
             pieces.append(line.encode() + b"\r\n" + data + (b"\r\n" if data else b""))
         end = "".join(f"{name}:{value}\r\n" for name, value in trailers.items())
         if trailers and MODES[how].algorithm:
-            end += f"x-amz-trailer-signature:{sigv4.signature(key, chunked.trailer_string(*where, previous, trailers))}\r\n"
+            end += f"x-amz-trailer-signature:{sigv4.signature(key, aws_chunked.trailer_string(*where, previous, trailers))}\r\n"
         return [*pieces, f"{end}\r\n".encode()]
 
     @property
@@ -101,7 +101,7 @@ async def outcome(ends, server, pieces, turns=2):
     """What one upload came to: status, code, ETag answered, and what is stored. Nothing is stored before."""
     client = ends.client(server)
     await client.say(*pieces, turns=turns)
-    status, head, body = await client.answer()
+    status, head, body = await client.response()
     stored = await ends.gate.world.store.delete(Key(BUCKET, "k"), "null")
     client.transport.close()
     etag = head.lower().partition('etag: "')[2].partition('"')[0]
@@ -115,10 +115,10 @@ def server_of(ends, way):
 GOOD = (200, "", ETAG, ETAG)
 
 
-def told(tmp_path, story):
+def result(tmp_path, scenario):
     async def whole():
         async with ends(tmp_path) as made:
-            await story(made)
+            await scenario(made)
 
     asyncio.run(whole())
 
@@ -128,22 +128,22 @@ def told(tmp_path, story):
 def test_an_upload_is_stored_in_every_split(tmp_path, form, way):
     how, http_chunks, trailer = FORMS[form]
 
-    async def story(ends):
+    async def scenario(ends):
         upload = Upload(ends, way, how, http_chunks=http_chunks, trailer=trailer)
         for cut in (None, *upload.cuts()):
             found = await outcome(ends, server_of(ends, way), pieces_of(upload.bytes, [cut] if cut else []))
             assert found == GOOD, (cut, found, ends.refused)
         assert ends.refused == []
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
-@pytest.mark.parametrize("link", [apart, together, bytewise])
+@pytest.mark.parametrize("link", [apart, run_together, bytewise])
 @pytest.mark.parametrize("form", FORMS)
 def test_an_upload_is_stored_however_it_travels_from_the_entry_to_the_region(tmp_path, form, link):
     how, http_chunks, trailer = FORMS[form]
 
-    async def story(ends):
+    async def scenario(ends):
         for patience in (1, 4, 40):
             ends.link = (link, patience)
             for way in ("entry", "point"):
@@ -155,7 +155,7 @@ def test_an_upload_is_stored_however_it_travels_from_the_entry_to_the_region(tmp
             ends.pool._closed = False
         assert ends.refused == []
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 # a request with one fault, or two -> what is answered; `spoil` alters the body, `secret` is another one
@@ -182,37 +182,37 @@ TWO_FAULTS = {  # what can be refused before the body is, in every arrival; at a
 def test_a_faulty_upload_gets_one_answer_in_every_split(tmp_path, fault, http_chunks, way):
     more, (status, code) = FAULTS[fault]
 
-    async def story(ends):
+    async def scenario(ends):
         upload = Upload(ends, way, http_chunks=http_chunks, **more)
         for cut in (None, *range(len(upload.head) - 4, len(upload.bytes), 1 if len(upload.body) < 100 else 7)):
             found = await outcome(ends, server_of(ends, way), pieces_of(upload.bytes, [cut] if cut else []))
             assert found == (status, code, "", None), (cut, found)
         assert ends.refused == []
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("fault", TWO_FAULTS)
 def test_of_two_faults_the_same_one_is_told_in_every_split(tmp_path, fault):
     more, (status, code) = TWO_FAULTS[fault]
 
-    async def story(ends):
+    async def scenario(ends):
         for way in ("region", "entry"):
             upload = Upload(ends, way, http_chunks=True, **more)
             for cut in (None, *range(len(upload.head) - 4, len(upload.bytes), 5)):
                 found = await outcome(ends, server_of(ends, way), pieces_of(upload.bytes, [cut] if cut else []))
                 assert found == (status, code, "", None), (way, cut, found)
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.sampled_from(sorted(FORMS)), st.sampled_from(WAYS), st.integers(0, 2**32), st.integers(0, 6), st.sampled_from([apart, together, bytewise]))
+@given(st.sampled_from(sorted(FORMS)), st.sampled_from(WAYS), st.integers(0, 2**32), st.integers(0, 6), st.sampled_from([apart, run_together, bytewise]))
 def test_an_upload_is_stored_in_any_number_of_pieces(tmp_path_factory, form, way, seed, turns, link):
     how, http_chunks, trailer = FORMS[form]
     rng = random.Random(seed)
 
-    async def story(ends):
+    async def scenario(ends):
         ends.link = (link, rng.choice((1, 3, 30)))
         upload = Upload(ends, way, how, http_chunks=http_chunks, trailer=trailer)
         for _ in range(8):
@@ -220,19 +220,19 @@ def test_an_upload_is_stored_in_any_number_of_pieces(tmp_path_factory, form, way
             assert await outcome(ends, server_of(ends, way), pieces_of(upload.bytes, cuts), turns) == GOOD, cuts
         assert ends.refused == []
 
-    told(tmp_path_factory.mktemp("ends"), story)
+    result(tmp_path_factory.mktemp("ends"), scenario)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_body_whose_chunks_are_broken_gets_one_answer_in_every_split(tmp_path, way):
-    async def story(ends):
+    async def scenario(ends):
         upload = Upload(ends, way, UNSIGNED, http_chunks=True)
         broken = upload.head + b"3\r\nhel\r\nxyz\r\n"
         for cut in (None, *range(len(upload.head) - 4, len(broken) - 4)):
             found = await outcome(ends, server_of(ends, way), pieces_of(broken, [cut] if cut else []))
             assert found == (400, "IncompleteBody", "", None), (cut, found)
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("way", ["region", "entry"])
@@ -241,7 +241,7 @@ def test_a_document_is_read_and_judged_alike_in_every_split(tmp_path, way):
 
     digest = b64encode(hashlib.md5(policy).digest()).decode()
 
-    async def story(ends):
+    async def scenario(ends):
         added = sigv4.sign(
             Request("PUT", f"/{BUCKET}?policy", {"host": PLAIN}), ends.gate.root, region=REGION, now=ends.gate.clock.now(),
             payload=hashlib.sha256(policy).hexdigest(),
@@ -254,31 +254,31 @@ def test_a_document_is_read_and_judged_alike_in_every_split(tmp_path, way):
                 found = await outcome(ends, server_of(ends, way), pieces_of(sent, [cut] if cut else []))
                 assert found[:2] == expected, (cut, found)
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_upload_that_says_neither_length_nor_chunks_is_411(tmp_path, way):
-    async def story(ends):
+    async def scenario(ends):
         for how in (UNSIGNED, "hash"):
             upload = Upload(ends, way, how, http_chunks=False, length=False)
             found = await outcome(ends, server_of(ends, way), [upload.head])
             assert found == (411, "MissingContentLength", "", None)
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_needs_no_body_needs_no_length(tmp_path, way):
     """S3 asks for a length where an object's bytes are expected: not of CreateBucket, whose document may be left out."""
 
-    async def story(ends):
+    async def scenario(ends):
         added = sigv4.sign(Request("PUT", "/other-bucket", {"host": PLAIN}), ends.gate.root, region=REGION, now=ends.gate.clock.now(), payload=UNSIGNED)
         lines = "".join(f"{name}: {value}\r\n" for name, value in {"host": PLAIN, **added}.items())
         found = await outcome(ends, server_of(ends, way), [f"PUT /other-bucket HTTP/1.1\r\n{lines}\r\n".encode()])
         assert found[0] == 200
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 # -- Expect: 100-continue (RFC 9110 section 10.1.1)
@@ -296,24 +296,24 @@ def expecting(upload):
 def test_a_refused_upload_is_not_asked_for_and_its_connection_is_used_again(tmp_path, fault, http_chunks, way):
     more, (status, code) = FAULTS[fault]
 
-    async def story(ends):
+    async def scenario(ends):
         refused = Upload(ends, way, http_chunks=http_chunks, **more)
         good = Upload(ends, way, UNSIGNED, http_chunks=http_chunks)
         client = ends.client(server_of(ends, way))
         for _ in range(3):
             await client.say(expecting(refused))
-            found = await client.answer()
+            found = await client.response()
             assert (found[0], between(found[2], "Code")) == (status, code)
             await client.settle()
-            assert client.heard == b""  # nothing behind it, and nothing was before it
+            assert client.received == b""  # nothing behind it, and nothing was before it
         assert ends.pool.open <= 1  # the way to the region is kept too
         await client.say(expecting(good))
-        assert (await client.answer())[0] == 100
+        assert (await client.response())[0] == 100
         await client.say(good.body)
-        assert (await client.answer())[0] == 200
+        assert (await client.response())[0] == 200
         assert (await ends.gate.world.store.head(Key(BUCKET, "k"))).etag == ETAG
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -321,35 +321,35 @@ def test_a_refused_upload_is_not_asked_for_and_its_connection_is_used_again(tmp_
 def test_a_client_that_waits_is_asked_once_and_one_that_does_not_is_served(tmp_path, form, way):
     how, http_chunks, trailer = FORMS[form]
 
-    async def story(ends):
+    async def scenario(ends):
         upload = Upload(ends, way, how, http_chunks=http_chunks, trailer=trailer)
         client = ends.client(server_of(ends, way))
         await client.say(expecting(upload))
-        assert (await client.answer())[0] == 100
+        assert (await client.response())[0] == 100
         await client.say(*pieces_of(upload.body, range(0, len(upload.body), 11)))
-        assert (await client.answer())[0] == 200
+        assert (await client.response())[0] == 200
         await client.say(expecting(upload) + upload.body)
-        answers = [await client.answer()]
+        answers = [await client.response()]
         if answers[0][0] == 100:
-            answers.append(await client.answer())
+            answers.append(await client.response())
         assert answers[-1][0] == 200
         assert ends.refused == []
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 def test_what_says_how_the_body_comes_may_be_signed_and_reaches_the_region_as_it_was_said(tmp_path, monkeypatch):
     monkeypatch.setattr(sigv4, "UNSIGNED", frozenset(("authorization",)))
 
-    async def story(ends):
+    async def scenario(ends):
         for way in ("region", "entry"):
             upload = Upload(ends, way, UNSIGNED, http_chunks=True, extra={"transfer-encoding": "chunked", "expect": "100-continue"})
             assert b"SignedHeaders=expect;host;transfer-encoding;" in upload.head
             for cut in (None, len(upload.head), len(upload.head) + 3):
                 client = ends.client(server_of(ends, way))
                 await client.say(*pieces_of(upload.bytes, [cut] if cut else []))
-                found = await client.answer()
-                assert (found if found[0] != 100 else await client.answer())[0] == 200, cut
+                found = await client.response()
+                assert (found if found[0] != 100 else await client.response())[0] == 200, cut
             upload = Upload(ends, way, UNSIGNED, http_chunks=False, extra={"content-length": "5"})
             assert await outcome(ends, server_of(ends, way), [upload.bytes]) == GOOD
             request = Request("DELETE", f"/{BUCKET}/k", {"host": PLAIN, "content-length": "0"})
@@ -357,7 +357,7 @@ def test_what_says_how_the_body_comes_may_be_signed_and_reaches_the_region_as_it
             lines = "".join(f"{name}: {value}\r\n" for name, value in {**request.headers, **added}.items())
             assert (await outcome(ends, server_of(ends, way), [f"DELETE {request.target} HTTP/1.1\r\n{lines}\r\n".encode()]))[0] == 204
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)
 
 
 HOP_BY_HOP = (
@@ -368,7 +368,7 @@ HOP_BY_HOP = (
 
 @pytest.mark.parametrize("line", HOP_BY_HOP)
 def test_what_one_connection_says_to_the_next_hop_is_not_vouched_for(tmp_path, line):
-    async def story(ends):
+    async def scenario(ends):
         upload = Upload(ends, "entry", UNSIGNED, http_chunks=False)
         if line.startswith("upgrade"):
             upload.head, upload.body = upload.head.replace(b"content-length: 5", b"content-length: 0"), b""
@@ -376,4 +376,4 @@ def test_what_one_connection_says_to_the_next_hop_is_not_vouched_for(tmp_path, l
         assert (await outcome(ends, ends.entry, [sent]))[0] == 200
         assert ends.refused == []
 
-    told(tmp_path, story)
+    result(tmp_path, scenario)

@@ -5,13 +5,13 @@ import pytest
 
 from atoll.domain.caller import Caller
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Request
-from atoll.gateway.authenticate import NOBODY, Authenticate
-from atoll.rules import presign, sigv2
-from atoll.rules.naming import named, scope_of
-from atoll.rules.signature import KeyCache
+from atoll.domain.http_message import Request
+from atoll.gateway.authenticate import UNAUTHENTICATED, Authenticate
+from atoll.rules import presigned_url, sigv2
+from atoll.rules.endpoint_hostnames import named, scope_of
+from atoll.rules.signature_verification import KeyCache
 from atoll.rules.sigv4 import Credentials
-from gateway.gate import signed
+from gateway.pipeline_setup import signed
 
 NOW = 1_796_057_906.0
 ADA = Credentials("AKIDEXAMPLE0000000AA", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
@@ -53,23 +53,23 @@ def refused(*arguments, **more):
 
 
 def test_a_request_without_a_signature_is_nobody():
-    assert authenticate(request()) is NOBODY
-    assert NOBODY.caller.kind == "anonymous"
+    assert authenticate(request()) is UNAUTHENTICATED
+    assert UNAUTHENTICATED.caller.kind == "anonymous"
 
 
 @pytest.mark.parametrize(("how", "algorithm"), [("v4", "AWS4-HMAC-SHA256"), ("v4a", "AWS4-ECDSA-P256-SHA256")])
 def test_a_signature_tells_who_asks_and_how_it_was_proved(how, algorithm):
     known = authenticate(signed(request(), ADA, how, now=NOW))
     assert known.caller == CALLER
-    assert (known.proof.auth_type, known.proof.version, known.proof.age_ms) == ("REST-HEADER", algorithm, None)
-    assert len(known.proof.content_sha256) == 64
+    assert (known.authentication.auth_type, known.authentication.version, known.authentication.age_ms) == ("REST-HEADER", algorithm, None)
+    assert len(known.authentication.content_sha256) == 64
     assert known.secret == ADA.secret
 
 
 def test_a_presigned_url_tells_its_age():
-    target = presign.presign(request(), ADA, region="us-east-1", now=NOW - 2, expires_s=60)
+    target = presigned_url.presign(request(), ADA, region="us-east-1", now=NOW - 2, expires_s=60)
     known = authenticate(request(target=target))
-    assert (known.proof.auth_type, known.proof.age_ms) == ("REST-QUERY-STRING", 2000)
+    assert (known.authentication.auth_type, known.authentication.age_ms) == ("REST-QUERY-STRING", 2000)
 
 
 def test_an_old_presigned_url_in_sigv2_is_good_and_has_no_age():
@@ -77,7 +77,7 @@ def test_an_old_presigned_url_in_sigv2_is_good_and_has_no_age():
     made = sigv2.signature(ADA.secret, sigv2.string_to_sign(bare, str(int(NOW) + 60), bucket="b", virtual=False))
     query = f"AWSAccessKeyId={ADA.access_key}&Expires={int(NOW) + 60}&Signature={made.replace('+', '%2B').replace('/', '%2F').replace('=', '%3D')}"
     known = authenticate(request(target=f"/b/k?{query}"))
-    assert (known.caller, known.proof.version, known.proof.age_ms) == (CALLER, "AWS", None)
+    assert (known.caller, known.authentication.version, known.authentication.age_ms) == (CALLER, "AWS", None)
 
 
 @pytest.mark.parametrize(("compat", "good"), [("lenient", True), ("strict", False)])

@@ -8,7 +8,7 @@ import uvloop
 
 from arrival import ends
 from gateway.test_arrival import FORMS, Upload
-from net.ground import wire_to
+from net.servers import wire_to
 
 CLIENTS = 16
 HESITATIONS_S = (0, 0.0001, 0.0002, 0.0005, 0.002)
@@ -22,7 +22,7 @@ async def _one(wire, upload, rng):
         at = cut
         await asyncio.sleep(rng.choice(HESITATIONS_S))
     wire.send(upload.bytes[at:])
-    status, _, body = await wire.answer()
+    status, _, body = await wire.response()
     return status, body
 
 
@@ -47,7 +47,7 @@ def none_is_refused(tmp_path, count):
                 for number in range(CLIENTS):
                     clients.create_task(_client(made, port, number, count // CLIENTS, answers))
             assert made.refused == []
-        assert [answer for answer in answers if answer[0] != 200] == []
+        assert [output for output in answers if output[0] != 200] == []
         assert len(answers) == count // CLIENTS * CLIENTS
 
     uvloop.run(whole())

@@ -4,25 +4,25 @@ from atoll.gateway import metrics
 from atoll.gateway.metrics import Counters, Metrics
 
 
-def page(told):
-    return dict(line.rsplit(" ", 1) for line in told.text().decode().splitlines() if not line.startswith("#"))
+def page(result):
+    return dict(line.rsplit(" ", 1) for line in result.text().decode().splitlines() if not line.startswith("#"))
 
 
 def test_requests_are_counted_by_operation_and_status():
-    told = Metrics("us-east-1")
-    told.request("s3", "GetObject", 200, 0.001)
-    told.request("s3", "GetObject", 200, 0.001)
-    told.request("s3", "GetObject", 404, 0.001)
-    found = page(told)
+    result = Metrics("us-east-1")
+    result.request("s3", "GetObject", 200, 0.001)
+    result.request("s3", "GetObject", 200, 0.001)
+    result.request("s3", "GetObject", 404, 0.001)
+    found = page(result)
     assert found['atoll_requests_total{operation="GetObject",process="us-east-1",service="s3",status="200"}'] == "2.0"
     assert found['atoll_requests_total{operation="GetObject",process="us-east-1",service="s3",status="404"}'] == "1.0"
 
 
 def test_times_fall_into_cumulative_buckets():
-    told = Metrics("p")
+    result = Metrics("p")
     for seconds in (0.0004, 0.03, 99.0):
-        told.request("s3", "PutObject", 200, seconds)
-    found = page(told)
+        result.request("s3", "PutObject", 200, seconds)
+    found = page(result)
 
     def bucket(bound):
         return found[f'atoll_request_seconds_bucket{{le="{bound}",operation="PutObject",process="p",service="s3"}}']
@@ -48,34 +48,34 @@ def test_the_processes_of_a_region_add_up_to_one():
 
 
 def test_times_are_told_over_all_statuses():
-    told = Metrics("p")
-    told.request("s3", "GetObject", 200, 0.25)
-    told.request("s3", "GetObject", 404, 0.5)
-    found = page(told)
+    result = Metrics("p")
+    result.request("s3", "GetObject", 200, 0.25)
+    result.request("s3", "GetObject", 404, 0.5)
+    found = page(result)
     assert found['atoll_request_seconds_count{operation="GetObject",process="p",service="s3"}'] == "2.0"
     assert found['atoll_request_seconds_sum{operation="GetObject",process="p",service="s3"}'] == "0.75"
     assert found['atoll_requests_total{operation="GetObject",process="p",service="s3",status="404"}'] == "1.0"
 
 
 def test_bytes_are_counted_in_both_directions():
-    told = Metrics("p")
-    told.request("s3", "PutObject", 200, 0.0, 10, 3)
-    told.request("s3", "GetObject", 200, 0.0, 0, 4)
-    found = page(told)
+    result = Metrics("p")
+    result.request("s3", "PutObject", 200, 0.0, 10, 3)
+    result.request("s3", "GetObject", 200, 0.0, 0, 4)
+    found = page(result)
     assert (found['atoll_bytes_total{direction="in",process="p"}'], found['atoll_bytes_total{direction="out",process="p"}']) == ("10.0", "7.0")
 
 
 def test_gauges_are_asked_when_somebody_looks():
-    told, level = Metrics("p"), {"now": 1.0}
-    told.gauges(lambda: [("atoll_level", "How high.", {"place": "london"}, level["now"])])
-    assert page(told)['atoll_level{place="london",process="p"}'] == "1.0"
+    result, level = Metrics("p"), {"now": 1.0}
+    result.gauges(lambda: [("atoll_level", "How high.", {"place": "london"}, level["now"])])
+    assert page(result)['atoll_level{place="london",process="p"}'] == "1.0"
     level["now"] = 5.0
-    assert page(told)['atoll_level{place="london",process="p"}'] == "5.0"
+    assert page(result)['atoll_level{place="london",process="p"}'] == "5.0"
 
 
 def test_a_flood_of_labels_is_counted_under_one(monkeypatch):
     monkeypatch.setattr(metrics, "LABELS_MAX", 2)
-    told = Metrics("p")
+    result = Metrics("p")
     for number in range(5):
-        told.request("s3", f"Op{number}", 501, 0.0)
-    assert page(told)['atoll_requests_total{operation="other",process="p",service="s3",status="501"}'] == "3.0"
+        result.request("s3", f"Op{number}", 501, 0.0)
+    assert page(result)['atoll_requests_total{operation="other",process="p",service="s3",status="501"}'] == "3.0"

@@ -3,10 +3,10 @@ import asyncio
 import pytest
 
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Body
+from atoll.domain.http_message import Body
 from atoll.gateway.payload import NO_PAYLOAD, checked
-from atoll.rules.checksums import PayloadReader
-from atoll.rules.signature import KeyCache
+from atoll.rules.payload_verification import PayloadReader
+from atoll.rules.signature_verification import KeyCache
 from s3world import slowly
 
 HELLO_MD5 = "XUFAKrxLKna5cZ2REBfFkg=="
@@ -25,7 +25,7 @@ def read(body):
 
 def test_a_body_in_memory_is_checked_at_once():
     payload = checked(Body.of(b"hello"), reader(content_md5=HELLO_MD5))
-    payload.raise_late()
+    payload.raise_deferred()
     assert payload.body.small == b"hello"
     assert payload.check.md5_hex == "5d41402abc4b2a76b9719d911017c592"
 
@@ -33,7 +33,7 @@ def test_a_body_in_memory_is_checked_at_once():
 def test_its_fault_waits_until_it_is_asked_for():
     payload = checked(Body.of(b"hallo"), reader(content_md5=HELLO_MD5))
     with pytest.raises(ApiError, match="BadDigest"):
-        payload.raise_late()
+        payload.raise_deferred()
 
 
 def test_its_fault_is_raised_by_reading_as_that_of_a_stream():
@@ -46,8 +46,8 @@ def test_its_fault_is_raised_by_reading_as_that_of_a_stream():
 
 def test_what_is_known_of_its_length_does_not_depend_on_how_much_is_here():
     for headers in ({}, {"content_length": "5"}):
-        here, coming = (checked(body, reader(**headers)) for body in (Body.of(b"hello"), slowly(b"hel", b"lo")))
-        assert here.body.length == coming.body.length == (5 if headers else None)
+        deps, coming = (checked(body, reader(**headers)) for body in (Body.of(b"hello"), slowly(b"hel", b"lo")))
+        assert deps.body.length == coming.body.length == (5 if headers else None)
 
 
 def test_a_stream_raises_at_its_end_and_not_before():

@@ -17,14 +17,14 @@ def told_of(body: bytes) -> dict[str, str]:
     return dict(re.findall(r"<(Code|Message|Detail|ArgumentName|ArgumentValue)>([^<]*)</", body.decode()))
 
 
-async def answer(region, method, target, body=b"", headers=None, **more):
+async def output(region, method, target, body=b"", headers=None, **more):
     summed = {"content-md5": b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()} if body else {}
     response = await region.ask(method, target, body, {**summed, **(headers or {})}, **more)
     return response.status, await response.body.read_small(100_000)
 
 
 async def refused(region, method, target, body=b"", headers=None):
-    status, text = await answer(region, method, target, body, headers)
+    status, text = await output(region, method, target, body, headers)
     assert status == 400
     return told_of(text)
 
@@ -32,16 +32,16 @@ async def refused(region, method, target, body=b"", headers=None):
 def at(compat):
     """An async test on a region with the bucket bkt."""
 
-    def tell(story):
+    def tell(scenario):
         async def whole():
             async with memory_region(compat=compat) as region:
-                assert (await answer(region, "PUT", "/bkt"))[0] == 200
-                await story(region)
+                assert (await output(region, "PUT", "/bkt"))[0] == 200
+                await scenario(region)
 
         def test():
             asyncio.run(whole())
 
-        test.__name__ = story.__name__
+        test.__name__ = scenario.__name__
         return test
 
     return tell
@@ -56,11 +56,11 @@ def at(compat):
 )
 def test_a_marker_that_is_no_id_is_named(query, argument, value):  # cases/s3.md, S53
     @at("strict")
-    async def story(region):
+    async def scenario(region):
         found = await refused(region, "GET", f"/bkt?{query}")
         assert (found["Code"], found["ArgumentName"], found["ArgumentValue"]) == ("InvalidArgument", argument, value)
 
-    story()
+    scenario()
 
 
 STATEMENT = {"Effect": "Deny", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::bkt/*"}
@@ -83,12 +83,12 @@ INVALID, MISMATCH = "Policy has invalid resource", "Conditions do not apply to c
 )
 def test_a_bucket_policy_that_cannot_mean_what_it_says_is_malformed(changed, message, detail):
     @at("lenient")
-    async def story(region):
+    async def scenario(region):
         body = json.dumps({"Version": "2012-10-17", "Statement": [{**STATEMENT, **changed}]}).encode()
         found = await refused(region, "PUT", "/bkt?policy", body)
         assert (found["Code"], found["Message"], found["Detail"]) == ("MalformedPolicy", message, detail)
 
-    story()
+    scenario()
 
 
 BYPASS = {"x-amz-bypass-governance-retention": "true"}
@@ -97,25 +97,25 @@ KEYS = b"<Delete><Object><Key>k</Key></Object></Delete>"
 
 @at("strict")
 async def test_a_bypass_of_governance_is_refused_without_object_lock(region):
-    await answer(region, "PUT", "/bkt/k", b"x")
+    await output(region, "PUT", "/bkt/k", b"x")
     for method, target, body in (("DELETE", "/bkt/k", b""), ("POST", "/bkt?delete", KEYS)):
         found = await refused(region, method, target, body, BYPASS)
         assert found["Code"] == "InvalidArgument"
         assert found["Message"] == "x-amz-bypass-governance-retention is only applicable to Object Lock enabled buckets."
-    assert (await answer(region, "GET", "/bkt/k"))[0] == 200
+    assert (await output(region, "GET", "/bkt/k"))[0] == 200
 
 
 @at("lenient")
 async def test_a_bypass_of_governance_does_nothing_where_compat_is_lenient(region):
-    await answer(region, "PUT", "/bkt/k", b"x")
-    assert (await answer(region, "POST", "/bkt?delete", KEYS, BYPASS))[0] == 200
-    assert (await answer(region, "GET", "/bkt/k"))[0] == 404
-    assert (await answer(region, "DELETE", "/bkt/k", b"", BYPASS))[0] == 204
+    await output(region, "PUT", "/bkt/k", b"x")
+    assert (await output(region, "POST", "/bkt?delete", KEYS, BYPASS))[0] == 200
+    assert (await output(region, "GET", "/bkt/k"))[0] == 404
+    assert (await output(region, "DELETE", "/bkt/k", b"", BYPASS))[0] == 204
 
 
 async def iam(region, **form):
     kind = {"content-type": "application/x-www-form-urlencoded"}
-    status, body = await answer(region, "POST", "/", urlencode({"Version": "2010-05-08", **form}).encode(), kind, service="iam")
+    status, body = await output(region, "POST", "/", urlencode({"Version": "2010-05-08", **form}).encode(), kind, service="iam")
     assert status == 200, body
     return dict(re.findall(r"<(AccessKeyId|SecretAccessKey)>([^<]*)</", body.decode()))
 
@@ -135,8 +135,8 @@ async def test_a_deny_for_all_but_bob_and_the_root_denies_every_other_user(regio
     spared = [f"arn:aws:iam::{region.account}:user/bob", f"arn:aws:iam::{region.account}:root"]
     statement = {"Effect": "Deny", "NotPrincipal": {"AWS": spared}, "Action": "s3:GetObject", "Resource": "arn:aws:s3:::bkt/*"}
     body = json.dumps({"Version": "2012-10-17", "Statement": [statement]}).encode()
-    await answer(region, "PUT", "/bkt/k", b"x")
-    before = (await answer(region, "GET", "/bkt/k", who=star))[0]
-    put = await answer(region, "PUT", "/bkt?policy", body)
-    after = [(await answer(region, "GET", "/bkt/k", who=who))[0] for who in (None, bob, star)]
+    await output(region, "PUT", "/bkt/k", b"x")
+    before = (await output(region, "GET", "/bkt/k", who=star))[0]
+    put = await output(region, "PUT", "/bkt?policy", body)
+    after = [(await output(region, "GET", "/bkt/k", who=who))[0] for who in (None, bob, star)]
     assert (before, put[0], after) == (200, 204, [200, 200, 403])

@@ -1,8 +1,8 @@
 import pytest
 
-from atoll.lab import mrap
+from atoll.lab import mrap_experiment
 from atoll.lab.propagation import Overwrite
-from atoll.node import config
+from atoll.processes import world_config
 
 REGIONS = ["us-east-1", "us-west-2", "eu-central-1", "ap-northeast-1"]
 OVERWRITES = [
@@ -13,7 +13,7 @@ OVERWRITES = [
 
 @pytest.fixture
 def links():
-    return config.load(None)
+    return world_config.load(None)
 
 
 @pytest.fixture
@@ -24,14 +24,14 @@ def samples():
 
 
 @pytest.fixture
-def told(links, samples):
+def result(links, samples):
     """Makes the result of a profile."""
 
     def of(profile):
-        plan = mrap.Plan(profile, files=2, rounds=2, overwrites=2, seed=7)
+        plan = mrap_experiment.Plan(profile, files=2, rounds=2, overwrites=2, seed=7)
         cpu = {place: dict.fromkeys(("single", "mrap", "direct"), [2.0, 2.0, 2.0, 3.0]) for place in REGIONS}
         overheads = {"single": {"us-east-1": 4.5}, "mrap": dict.fromkeys(REGIONS, 5.5)} if profile == "aws" else {}
-        return mrap._told(plan, links, REGIONS, samples, cpu, OVERWRITES) | {
+        return mrap_experiment._result(plan, links, REGIONS, samples, cpu, OVERWRITES) | {
             "processors_awake": profile == "native",
             "overhead_ms": overheads,
             "echo_error_ms": {"0.3": 0.14, "146.4": 0.61},

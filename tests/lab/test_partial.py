@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from atoll.cli.lab import app
-from atoll.lab import mrap
-from atoll.lab.callers import LabFailed
-from atoll.lab.world import interruptible
+from atoll.lab import mrap_experiment
+from atoll.lab.client_workers import LabFailed
+from atoll.lab.temporary_world import interruptible
 
 ROWS = [("single", 0, 100.0, 1.0), ("mrap", 0, 10.0, 1.0), ("direct", 0, 9.0, 1.0)]
 
@@ -29,7 +29,7 @@ def failing(monkeypatch):
             run.found.readings.add("us-east-1", ROWS[:1])
             raise error
 
-        monkeypatch.setattr(mrap.Run, "all", stages)
+        monkeypatch.setattr(mrap_experiment.Run, "all", stages)
 
     return with_error
 
@@ -44,24 +44,24 @@ def lab(folder):
 )
 def test_a_stage_that_fails_loses_nothing_of_the_stages_before(failing, tmp_path, error, status, words):
     failing(error)
-    told = lab(tmp_path)
-    assert told.exit_code == status
-    assert words in told.stderr
-    result = json.loads((tmp_path / "lab.json").read_text())
-    assert (result["partial"], result["stages"]["stopped"]) == (True, words)
-    assert result["stages"]["finished"] == ["world", "setup", "copies"]
-    found = {(cell["place"], cell["path"]): cell["value"] for cell in result["cells"] if cell["stat"] == "p50" and cell["table"] == "s3_api"}
+    result = lab(tmp_path)
+    assert result.exit_code == status
+    assert words in result.stderr
+    written = json.loads((tmp_path / "lab.json").read_text())
+    assert (written["partial"], written["stages"]["stopped"]) == (True, words)
+    assert written["stages"]["finished"] == ["world", "setup", "copies"]
+    found = {(cell["place"], cell["path"]): cell["value"] for cell in written["cells"] if cell["stat"] == "p50" and cell["table"] == "s3_api"}
     assert found == {("us-east-1", "single"): 100.0, ("ap-northeast-1", "single"): 100.0, ("ap-northeast-1", "mrap"): 10.0}
-    assert "counters" not in result
-    assert f"PARTIAL: {words[:20]}" in told.stdout
-    assert "Read in Tokyo: 100 ms" in told.stdout
+    assert "counters" not in written
+    assert f"PARTIAL: {words[:20]}" in result.stdout
+    assert "Read in Tokyo: 100 ms" in result.stdout
     assert "PARTIAL" in (tmp_path / "lab.html").read_text()
 
 
 def test_a_fault_of_ours_is_not_hidden_and_loses_nothing_either(failing, tmp_path):
     failing(ZeroDivisionError("ours"))
-    told = lab(tmp_path)
-    assert isinstance(told.exception, ZeroDivisionError)
+    result = lab(tmp_path)
+    assert isinstance(result.exception, ZeroDivisionError)
     assert json.loads((tmp_path / "lab.json").read_text())["stages"]["stopped"] == "ours"
 
 

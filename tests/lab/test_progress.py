@@ -7,7 +7,7 @@ import time
 import pytest
 
 from atoll.lab.progress import Progress
-from atoll.lab.stages import Stage
+from atoll.lab.stage_estimates import Stage
 
 
 def all_of(descriptor):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-State = Hashable
+ControlStore = Hashable
 # the state after the operation, given the one before; None when the answer cannot have come from it
-Step = Callable[[State], tuple[State] | None]
+Step = Callable[[ControlStore], tuple[ControlStore] | None]
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Operation:
     name: str = ""
 
 
-def is_linearizable(operations: Sequence[Operation], start: State = None) -> bool:
+def is_linearizable(operations: Sequence[Operation], start: ControlStore = None) -> bool:
     """Raises nothing; takes exponential time in the number of operations that run at once, so histories are short."""
-    seen: set[tuple[int, State]] = set()
+    seen: set[tuple[int, ControlStore]] = set()
     everything = (1 << len(operations)) - 1
     must = sum(1 << index for index, one in enumerate(operations) if not one.maybe)
-    stack: list[tuple[int, State]] = [(everything, start)]
+    stack: list[tuple[int, ControlStore]] = [(everything, start)]
     while stack:
         left, state = stack.pop()
         if not left & must:
@@ -38,7 +38,7 @@ def is_linearizable(operations: Sequence[Operation], start: State = None) -> boo
     return False
 
 
-def _next(operations: Sequence[Operation], left: int, state: State) -> list[tuple[int, State]]:
+def _next(operations: Sequence[Operation], left: int, state: ControlStore) -> list[tuple[int, ControlStore]]:
     """Whatever may come first of what is left: what began before everything else had ended."""
     waiting = [(index, one) for index, one in enumerate(operations) if left >> index & 1]
     first_end = min(one.ended for _, one in waiting)

@@ -38,7 +38,7 @@ async def make(world, what, *where):
             await world.stop(where[0], kill=True)
             world.start(where[0])
         case "lose":
-            world[where[0]].lose_answers = not world[where[0]].lose_answers
+            world[where[0]].drop_responses = not world[where[0]].drop_responses
         case "wait":
             await world.pass_time(where[0])
 
@@ -46,18 +46,18 @@ async def make(world, what, *where):
 async def calm(world):
     world.cut.clear()
     for each in world.regions.values():
-        each.lose_answers = False
+        each.drop_responses = False
     await world.pass_time(3)  # what is under way still fails
     for name in NAMES:
         for _, _, replication in world.running.values():
-            replication.returned(name)
+            replication.region_recovered(name)
     await world.pass_time(30)
     assert [m.operations_pending for name in NAMES for m in world.metrics(name).values()] == [0] * 6
 
 
 async def versions(each):
     rows = await each.store.scan(f"b-{each.name}", versions=True)
-    return [(row.name, row.facts.version, row.facts.stamp, row.facts.marker, row.latest) for row in rows]
+    return [(row.name, row.metadata.version, row.metadata.stamp, row.metadata.marker, row.latest) for row in rows]
 
 
 def mesh(seed):
@@ -65,7 +65,7 @@ def mesh(seed):
     world.mesh()
     for each, skew_ms in zip(world.regions.values(), (0, 10_000, -10_000), strict=True):
         each.skew_ms = skew_ms
-        each.delay = lambda: world.dice.random() * 3
+        each.delay = lambda: world.uniform.random() * 3
     return world
 
 
@@ -81,7 +81,7 @@ def test_all_regions_come_to_show_the_same_current_version_and_nothing_circulate
             shown = [await versions(each) for each in world.regions.values()]
             assert shown[0] == shown[1] == shown[2]
             made = len(shown[0])
-            assert sum(each.arrivals.stored for each in world.regions.values()) == 2 * made
+            assert sum(each.replica_counters.stored for each in world.regions.values()) == 2 * made
             requests = [len(each.requests) for each in world.regions.values()]
             await world.pass_time(10)
             assert [len(each.requests) for each in world.regions.values()] == requests
@@ -99,7 +99,7 @@ def test_two_writes_of_one_key_at_once_with_clocks_ten_seconds_apart_end_the_sam
             await world["oregon"].put("k", b"oregon")
             await calm(world)
             assert [await world[name].read("k") for name in NAMES] == [b"virginia"] * 3
-            assert sum(each.arrivals.replication_conflicts for each in world.regions.values()) == 1
+            assert sum(each.replica_counters.replication_conflicts for each in world.regions.values()) == 1
 
     asyncio.run(scene())
 
@@ -114,7 +114,7 @@ def test_a_write_after_a_read_wins_although_its_regions_clock_is_slow():
             await world["oregon"].put("k", b"second")
             await calm(world)
             assert [await world[name].read("k") for name in NAMES] == [b"second"] * 3
-            assert sum(each.arrivals.replication_conflicts for each in world.regions.values()) == 0
+            assert sum(each.replica_counters.replication_conflicts for each in world.regions.values()) == 0
 
     asyncio.run(scene())
 
@@ -124,10 +124,10 @@ def test_changes_of_tags_in_two_regions_at_once_end_the_same_everywhere():
         world = mesh(2)
         world.mesh(SourceSelectionCriteria={"ReplicaModifications": {"Status": "Enabled"}})
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(10)
-            await world["tokyo"].tag("k", {"by": "tokyo"}, born.version)
-            await world["oregon"].tag("k", {"by": "oregon"}, born.version)
+            await world["tokyo"].tag("k", {"by": "tokyo"}, original.version)
+            await world["oregon"].tag("k", {"by": "oregon"}, original.version)
             await calm(world)
             assert [(await world[name].head("k")).tags for name in NAMES] == [{"by": "tokyo"}] * 3
 
@@ -138,9 +138,9 @@ def test_a_version_deleted_by_its_id_in_one_region_of_a_mesh_stays_in_the_others
     async def scene():
         world = mesh(3)
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(10)
-            await world["tokyo"].store.delete(Key("b-tokyo", "k"), born.version)
+            await world["tokyo"].store.delete(Key("b-tokyo", "k"), original.version)
             await calm(world)
             assert [await world[name].head("k") is not None for name in NAMES] == [True, False, True]
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Body
-from atoll.domain.objects import Condition, Facts, Key, Mark, Span, Stamp
-from atoll.store.disk.check import check
-from atoll.store.disk.engine import DiskStore
-from atoll.store.memory import MemoryStore
+from atoll.domain.http_message import Body
+from atoll.domain.objects import ByteRange, Condition, Key, ObjectMetadata, ScanCursor, Stamp
+from atoll.object_store.disk.disk_store import DiskStore
+from atoll.object_store.disk.integrity_check import check
+from atoll.object_store.memory_store import MemoryStore
 
 NAMES = st.sampled_from(["a", "a/", "a/b", "a0", "b", "é", "\U0010ffff"])
 VERSIONS = st.sampled_from(["null", "v1", "v2", "v3"])
@@ -36,12 +36,12 @@ async def outcome(call):
         return fault.code
 
 
-async def bytes_of(store, key, version, span):
+async def bytes_of(store, key, version, byte_range):
     found = await store.get(key, version)
     if found is None:
         return None
-    fits = span is not None and span.last < found.facts.size
-    return found.facts, b"".join([piece async for piece in found.body(span if fits else None)])
+    fits = byte_range is not None and byte_range.last < found.metadata.size
+    return found.metadata, b"".join([piece async for piece in found.body(byte_range if fits else None)])
 
 
 class DiskAgainstMemory(RuleBasedStateMachine):
@@ -74,7 +74,7 @@ class DiskAgainstMemory(RuleBasedStateMachine):
     def put(self, name, version, size, etag, condition, stamp, marker):
         content = b"" if marker else self.bytes(size)
         given = None if stamp is None else Stamp(*stamp, version)
-        known = Facts(version=version, etag=etag, marker=marker, stamp=given)
+        known = ObjectMetadata(version=version, etag=etag, marker=marker, stamp=given)
         self.both(lambda store: store.put(Key("bucket", name), Body.of(content), lambda: known, condition))
 
     @rule(name=NAMES, version=VERSIONS, condition=CONDITIONS)
@@ -82,18 +82,18 @@ class DiskAgainstMemory(RuleBasedStateMachine):
         self.both(lambda store: store.delete(Key("bucket", name), version, condition))
 
     @rule(name=NAMES, version=VERSIONS, tag=st.sampled_from(["1", "2"]))
-    def amend(self, name, version, tag):
-        self.both(lambda store: store.amend(Key("bucket", name), version, lambda known: replace(known, tags={"t": tag})))
+    def update_metadata(self, name, version, tag):
+        self.both(lambda store: store.update_metadata(Key("bucket", name), version, lambda known: replace(known, tags={"t": tag})))
 
     @rule(part=st.integers(1, 4), size=SIZES)
     def upload(self, part, size):
         content = self.bytes(size)
-        self.both(lambda store: store.put(Key("b!u", f"u/{part}"), Body.of(content), Facts))
+        self.both(lambda store: store.put(Key("b!u", f"u/{part}"), Body.of(content), ObjectMetadata))
 
     @rule(name=NAMES, version=VERSIONS, parts=PARTS, condition=CONDITIONS)
     def join(self, name, version, parts, condition):
         keys = [Key("b!u", f"u/{part}") for part in parts]
-        known = Facts(version=version, etag="x")
+        known = ObjectMetadata(version=version, etag="x")
         discard = Key("b!u", "u/")
         self.both(lambda store: store.join(Key("bucket", name), keys, known, discard=discard, condition=condition))
 
@@ -103,13 +103,13 @@ class DiskAgainstMemory(RuleBasedStateMachine):
 
     @rule(name=NAMES, version=st.one_of(st.none(), VERSIONS), first=st.integers(0, 70_000), size=st.integers(1, 70_000))
     def read(self, name, version, first, size):
-        span = Span(first, first + size - 1)
-        self.both(lambda store: bytes_of(store, Key("bucket", name), version, span))
+        byte_range = ByteRange(first, first + size - 1)
+        self.both(lambda store: bytes_of(store, Key("bucket", name), version, byte_range))
         self.both(lambda store: store.head(Key("bucket", name), version))
 
     @rule(prefix=st.sampled_from(["", "a", "a/", "é"]), after=NAMES, version=st.one_of(st.none(), VERSIONS), limit=st.integers(0, 5))
     def scan(self, prefix, after, version, limit):
-        mark = Mark(after, version)
+        mark = ScanCursor(after, version)
         self.both(lambda store: store.scan("bucket", prefix=prefix, after=mark, limit=limit))
         self.both(lambda store: store.scan("bucket", prefix=prefix, after=mark, limit=limit, versions=True))
 

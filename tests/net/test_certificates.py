@@ -8,7 +8,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from atoll.net.certificates import (
     KEY_FILE,
-    Leaves,
+    LeafCertificates,
     authority_under,
     create_ca,
     issue,
@@ -83,23 +83,23 @@ def test_openssl_verifies_strictly(ca, tmp_path, name):
 
 
 def test_contexts_are_kept_by_name_and_forgotten_by_age_of_use(ca):
-    leaves = Leaves(ca, lambda: NOW, limit=2)
-    first = leaves.context_for("a")
-    leaves.context_for("b")
-    assert leaves.context_for("A.") is first
-    leaves.context_for("c")
-    assert leaves.context_for("a") is first
-    assert len(leaves) == 2
+    leaf_certificates = LeafCertificates(ca, lambda: NOW, limit=2)
+    first = leaf_certificates.context_for("a")
+    leaf_certificates.context_for("b")
+    assert leaf_certificates.context_for("A.") is first
+    leaf_certificates.context_for("c")
+    assert leaf_certificates.context_for("a") is first
+    assert len(leaf_certificates) == 2
 
 
 def test_a_leaf_is_made_anew_before_it_ends(ca):
     now = [NOW]
-    leaves = Leaves(ca, lambda: now[0])
-    first = leaves.context_for("a")
+    leaf_certificates = LeafCertificates(ca, lambda: now[0])
+    first = leaf_certificates.context_for("a")
     now[0] += 269 * DAY
-    assert leaves.context_for("a") is first
+    assert leaf_certificates.context_for("a") is first
     now[0] += 2 * DAY
-    assert leaves.context_for("a") is not first
+    assert leaf_certificates.context_for("a") is not first
 
 
 # -- the authority of one node

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atoll.net.http1_read import Refusal, RequestReader, Takeover
+from atoll.net.http1_parser import ConnectRequest, Refusal, RequestReader
 
 REFUSED = "refused"
 HOST = b"Host: h\r\n"
@@ -107,7 +107,7 @@ class Ours:
     def halt(self):
         pass
 
-    def flow(self):
+    def flow_control(self):
         pass
 
     def read(self, data, step):
@@ -121,7 +121,7 @@ class Ours:
 
 def seen(exchange):
     request = exchange.request
-    body = request.body.small if exchange.inbound is None else b"".join(exchange.inbound._pieces)
+    body = request.body.small if exchange.incoming_body is None else b"".join(exchange.incoming_body._pieces)
     return request.method, request.target, dict(request.headers), body
 
 
@@ -220,7 +220,7 @@ def begins_alike(ours, reference):
 def test_connect_is_handed_over_with_the_bytes_behind_it():
     ours = Ours()
     ours.reader.feed(b"CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\r\n\x16\x03\x01", 0.0)
-    assert ours.exchanges == [Takeover("::1", 443, {"host": "[::1]:443"}, b"\x16\x03\x01")]
+    assert ours.exchanges == [ConnectRequest("::1", 443, {"host": "[::1]:443"}, b"\x16\x03\x01")]
 
 
 @pytest.mark.parametrize("target", [b"h", b"h:", b"h:0", b"h:65536", b":443", b"h:4x"])

@@ -1,6 +1,6 @@
 """Does wire agree with botocore? What botocore writes is read equal, what wire writes botocore parses equal, for every operation.
 
-Blind to root elements, namespaces, member order and header spelling (botocore ignores them): tests/wire covers those.
+Blind to root elements, namespaces, member order and header spelling (botocore ignores them): tests/aws_protocols covers those.
 """
 
 import io
@@ -13,9 +13,9 @@ from botocore.model import ServiceModel
 from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
 
-from atoll.domain.call import Answer
-from atoll.domain.message import Body, Request
-from atoll.wire.codec import codec
+from atoll.aws_protocols.codec import codec
+from atoll.domain.api_call import OperationOutput
+from atoll.domain.http_message import Body, Request
 
 SERVICES = "s3 s3control iam sts cloudfront globalaccelerator transfer s3files lambda route53 efs".split()
 LOADER = Loader()
@@ -155,7 +155,7 @@ def parsed(service, name, members):
     model = MODELS[service]
     operation = model.operation_model(name)
     given = {n: Body.of(v) if streaming(operation, n) else v for n, v in members.items()}
-    response = codec(service).write(name, Answer(given), "request-1")
+    response = codec(service).write(name, OperationOutput(given), "request-1")
     body = response.body.small
     if body and "ContentLength" in members:
         response.headers["content-length"] = str(members["ContentLength"])  # the sender's business

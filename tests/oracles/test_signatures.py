@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Request
-from atoll.rules import presign, sigv4, sigv4a
-from atoll.rules.signature import KeyCache, present
+from atoll.domain.http_message import Request
+from atoll.rules import presigned_url, sigv4, sigv4a
+from atoll.rules.signature_verification import KeyCache, parse_signature
 from signers import (
     ACCESS_KEY,
     NOW,
@@ -68,7 +68,7 @@ def test_what_awscrt_signs_is_good_and_every_alteration_of_it_is_refused(method,
     keys = KeyCache()
     request = crt(method, target, headers, algorithm=algorithm, query=query, token=token)
     accept(request, keys=keys, now=NOW)
-    assert present(request).token == token
+    assert parse_signature(request).token == token
     assert all(refused(altered, keys=keys) for what, altered in alterations(request))
 
 
@@ -91,7 +91,7 @@ def test_another_secret_signs_otherwise(algorithm, query, token):
 )
 def test_what_botocore_signs_is_good_and_every_alteration_of_it_is_refused(method, target, headers, body, token):
     request = botocore(method, target, headers, body, token=token)
-    now = present(request).date
+    now = parse_signature(request).date
     assert accept(request, now=now, body=body) == body
     assert all(refused(altered) for what, altered in alterations(request))
     with pytest.raises(ApiError, match="XAmzContentSHA256Mismatch|IncompleteBody"):
@@ -125,10 +125,10 @@ def test_awscrt_and_we_agree_on_the_path_of_another_service():
 def test_a_url_that_boto3_presigns_is_good(operation, method, parameters, token, signature_version):
     url = boto3_client(signature_version, token=token).generate_presigned_url(operation, parameters)
     request = from_url(method, url)
-    presented = present(request)
-    assert presented.where == "query"
-    assert presented.token == token
-    accept(request, now=presented.date + presented.expires_s, bucket="bucket")
+    request_signature = parse_signature(request)
+    assert request_signature.where == "query"
+    assert request_signature.token == token
+    accept(request, now=request_signature.date + request_signature.expires_s, bucket="bucket")
     with pytest.raises(ApiError, match="SignatureDoesNotMatch"):
         accept(Request("DELETE", request.target, request.headers))
     with pytest.raises(ApiError, match="SignatureDoesNotMatch"):
@@ -172,8 +172,8 @@ def test_a_recorded_request_of_a_real_client_is_good_and_every_alteration_of_it_
     request = Request(recorded["method"], recorded["target"], joined(recorded["headers"]))
     secret = RECORDED["secret_access_key"]
     keys = KeyCache()
-    born = present(request).date
-    region = present(request).region or "eu-west-1"
+    born = parse_signature(request).date
+    region = parse_signature(request).region or "eu-west-1"
     body = None if "body" not in recorded else recorded["body"].encode()
     accept(request, keys=keys, secret=secret, now=born + 60, body=body, region=region)
     assert all(refused(altered, keys=keys, secret=secret, region=region) for what, altered in alterations(request))
@@ -191,7 +191,7 @@ def test_what_we_sign_is_what_awscrt_signs():
 
 def test_a_url_that_we_presign_has_the_signature_that_awscrt_gives_it():
     request = Request("GET", "/a%20b?versionId=1", {"host": "bucket.s3.test:4566"})
-    made = presign.presign(request, sigv4.Credentials(ACCESS_KEY, SECRET, TOKEN), region="us-east-1", now=NOW, expires_s=600)
+    made = presigned_url.presign(request, sigv4.Credentials(ACCESS_KEY, SECRET, TOKEN), region="us-east-1", now=NOW, expires_s=600)
     theirs = crt("GET", "/a%20b?versionId=1", query=True, token=TOKEN)
     assert made.partition("X-Amz-Signature=")[2] == theirs.target.partition("X-Amz-Signature=")[2].partition("&")[0]
     accept(Request("GET", made, request.headers), now=NOW)

@@ -9,14 +9,14 @@ from urllib.parse import quote, urlencode
 import pytest
 from botocore.serialize import create_serializer
 
-from atoll.domain.message import Body, Request
-from atoll.services.iam.control import OPERATIONS as IAM
-from atoll.services.iam.making import create_world
-from atoll.services.s3.control import OPERATIONS as S3
-from atoll.services.s3control.control import OPERATIONS as S3CONTROL
-from atoll.services.sts.control import OPERATIONS as STS
-from atoll.state import State
-from gateway.gate import text
+from atoll.control_store import ControlStore
+from atoll.domain.http_message import Body, Request
+from atoll.services.iam.id_generation import create_root_account
+from atoll.services.iam.operations import OPERATIONS as IAM
+from atoll.services.s3.operations import OPERATIONS as S3
+from atoll.services.s3control.operations import OPERATIONS as S3CONTROL
+from atoll.services.sts.operations import OPERATIONS as STS
+from gateway.pipeline_setup import text
 from promises.test_unprivileged import HOSTS, LOADER, Ground, sample
 from s3world import ACCOUNT
 
@@ -24,7 +24,7 @@ NOW = 1_800_000_000.0
 NUMBERS = ("integer", "long", "float", "double")
 DEPTH_MAX = 6
 # What botocore writes for a marked member, to be replaced by the text under test.
-MARKS = {"integer": 770077, "long": 770077, "float": 770077, "double": 770077, "blob": b"marked", "timestamp": "2031-07-07T07:07:07Z", "string": "zmarkedz"}
+SIGNATURE_PARAMETERS = {"integer": 770077, "long": 770077, "float": 770077, "double": 770077, "blob": b"marked", "timestamp": "2031-07-07T07:07:07Z", "string": "zmarkedz"}
 WRITTEN = ("770077", "zmarkedz", base64.b64encode(b"marked").decode(), "marked", "2031-07-07T07:07:07Z", "Mon, 07 Jul 2031 07:07:07 GMT")
 # Beyond every range that AWS has: a numeric member is refused with one of them.
 BEYOND = ("9" * 5000, "-" + "9" * 5000, "9" * 19, "-" + "9" * 19, "1" + "0" * 400, "1e999", "nan", "0x10", "1_0")
@@ -44,14 +44,14 @@ def spots(shape, path=()):
             yield from spots(shape.member, (*path, None))
         case "map":
             yield from spots(shape.value, (*path, None))
-        case kind if kind in MARKS:
+        case kind if kind in SIGNATURE_PARAMETERS:
             yield path, kind
 
 
 def marked(shape, path, name=""):
     """The smallest value of a shape, with the marked scalar at `path`."""
     if not path:
-        return MARKS[shape.type_name]
+        return SIGNATURE_PARAMETERS[shape.type_name]
     value = sample(shape, name)
     match shape.type_name:
         case "structure":
@@ -97,15 +97,15 @@ def answers(folder, service, operation, cases):
     """Case (what `asked` takes) -> status and document; all of them in one world."""
 
     async def whole():
-        state = State.memory()
+        state = ControlStore.memory()
         try:
-            ground = Ground(folder, state, await create_world(state, account=ACCOUNT, dice=os.urandom, now=NOW))
+            ground = Ground(folder, state, await create_root_account(state, account=ACCOUNT, random_bytes=os.urandom, now=NOW))
             await ground.prepare()
-            told = {}
+            result = {}
             for case in cases:
                 response = await ground.send(asked(service, operation, *case), ground.root, service)
-                told[case] = response.status, await text(response)
-            return told
+                result[case] = response.status, await text(response)
+            return result
         finally:
             state.close()
 
@@ -123,14 +123,14 @@ def scalars_of(service, operation):
 @pytest.mark.parametrize(("service", "operation"), ALL)
 def test_no_text_in_any_scalar_is_an_error_of_ours(tmp_path, service, operation):
     cases = [(path, odd) for path, _ in scalars_of(service, operation) for odd in ODD]
-    failed = {(path, odd[:40]): told[:300] for (path, odd), (status, told) in answers(tmp_path, service, operation, cases).items() if status >= 500 and status != 501}
+    failed = {(path, odd[:40]): result[:300] for (path, odd), (status, result) in answers(tmp_path, service, operation, cases).items() if status >= 500 and status != 501}
     assert not failed
 
 
 @pytest.mark.parametrize(("service", "operation"), [one for one in ALL if any(kind in NUMBERS for _, kind in scalars_of(*one))])
 def test_a_number_beyond_every_range_is_refused(tmp_path, service, operation):
     cases = [(path, odd) for path, kind in scalars_of(service, operation) if kind in NUMBERS for odd in BEYOND]
-    taken = {(path, odd[:40]): told[:300] for (path, odd), (status, told) in answers(tmp_path, service, operation, cases).items() if status < 400}
+    taken = {(path, odd[:40]): result[:300] for (path, odd), (status, result) in answers(tmp_path, service, operation, cases).items() if status < 400}
     assert not taken
 
 
@@ -139,5 +139,5 @@ def test_a_number_beyond_every_range_is_refused(tmp_path, service, operation):
 def test_an_absurd_number_of_an_item_in_a_form_is_a_validation_error(tmp_path, service, operation, index):
     cases = [(path, "a", index) for path, _ in scalars_of(service, operation) if None in path]
     assert cases
-    for status, told in answers(tmp_path, service, operation, cases).values():
-        assert (status, "<Code>ValidationError</Code>" in told) == (400, True)
+    for status, result in answers(tmp_path, service, operation, cases).values():
+        assert (status, "<Code>ValidationError</Code>" in result) == (400, True)

@@ -9,31 +9,31 @@ import botocore.session
 import pytest
 
 from accounts import between, md5, text, two_accounts
-from atoll.domain.caller import Onward
-from atoll.domain.message import Body, Request
-from atoll.domain.objects import Facts, Key, Stamp
-from atoll.rules import replica_form as form
-from atoll.rules.owners import canonical_id
-from atoll.services.s3.control import OPERATIONS as S3
-from atoll.services.s3control.control import OPERATIONS as S3CONTROL
+from atoll.domain.caller import ForwardedContext
+from atoll.domain.http_message import Body, Request
+from atoll.domain.objects import Key, ObjectMetadata, Stamp
+from atoll.rules import replica_request as form
+from atoll.rules.access_control_lists import canonical_id
+from atoll.services.s3.operations import OPERATIONS as S3
+from atoll.services.s3control.operations import OPERATIONS as S3CONTROL
 from promises.test_unprivileged import asked
 
 MODEL = botocore.session.get_session().get_service_model("s3")
 POLICY = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}'
 
 
-def told(story):
+def result(scenario):
     """What a story of two accounts comes to."""
 
     async def whole():
         async with two_accounts() as world:
-            return await story(world)
+            return await scenario(world)
 
     return asyncio.run(whole())
 
 
 def test_each_account_has_an_id_a_canonical_user_and_buckets_of_its_own():
-    async def story(world):
+    async def scenario(world):
         shown = {}
         for account in (world.a, world.b):
             listed = await text(await world.must("GET", "/", who=account.root))
@@ -41,7 +41,7 @@ def test_each_account_has_an_id_a_canonical_user_and_buckets_of_its_own():
             shown[account.id] = (between(listed, "ID"), between(listed, "Name"), between(identity, "Account"), between(identity, "Arn"))
         return shown, world.a.id, world.b.id
 
-    shown, a, b = told(story)
+    shown, a, b = result(scenario)
     assert a != b
     assert shown == {
         a: (canonical_id(a), "own", a, f"arn:aws:iam::{a}:root"),
@@ -50,7 +50,7 @@ def test_each_account_has_an_id_a_canonical_user_and_buckets_of_its_own():
 
 
 def test_two_accounts_have_users_roles_policies_and_keys_of_the_same_names_and_do_not_see_each_others():
-    async def story(world):
+    async def scenario(world):
         for account in (world.a, world.b):
             await world.query(account, "CreatePolicy", PolicyName="p", PolicyDocument=POLICY)
             await world.query(account, "AttachUserPolicy", UserName="u", PolicyArn=f"arn:aws:iam::{account.id}:policy/p")
@@ -62,29 +62,29 @@ def test_two_accounts_have_users_roles_policies_and_keys_of_the_same_names_and_d
         reads = [await world.outcome(world.a.keys["u"], "GET", "/own/k"), await world.outcome(world.b.keys["u"], "GET", "/theirs/k")]
         return arns, counts, policies, keys, reads, world.a.id, world.b.id
 
-    arns, counts, policies, keys, reads, a, b = told(story)
+    arns, counts, policies, keys, reads, a, b = result(scenario)
     assert arns == [f"arn:aws:iam::{account}:{rest}" for account in (a, b) for rest in ("user/u", "role/r")]
     assert (counts, policies, keys) == ([1, 1, 1, 1], [1, 1], [1, 0])
     assert reads == [(200, ""), (403, "InvalidAccessKeyId")]
 
 
 def test_a_policy_of_another_account_can_be_neither_read_nor_attached():
-    async def story(world):
+    async def scenario(world):
         await world.query(world.a, "CreatePolicy", PolicyName="p", PolicyDocument=POLICY)
         arn = f"arn:aws:iam::{world.a.id}:policy/p"
         calls = (("GetPolicy", {}), ("DeletePolicy", {}), ("AttachUserPolicy", {"UserName": "u"}), ("PutUserPermissionsBoundary", {"UserName": "u"}))
         outcomes = []
         for action, more in calls:
             member = "PermissionsBoundary" if "Boundary" in action else "PolicyArn"
-            status, said = await world.ask_form(action, who=world.b.root, **{member: arn}, **more)
-            outcomes.append((status, between(said, "Code")))
+            status, text = await world.ask_form(action, who=world.b.root, **{member: arn}, **more)
+            outcomes.append((status, between(text, "Code")))
         return outcomes
 
-    assert told(story) == [(403, "AccessDenied"), (403, "AccessDenied"), (404, "NoSuchEntity"), (404, "NoSuchEntity")]
+    assert result(scenario) == [(403, "AccessDenied"), (403, "AccessDenied"), (404, "NoSuchEntity"), (404, "NoSuchEntity")]
 
 
 def test_a_bucket_policy_names_only_those_who_are_there_in_whichever_account():
-    async def story(world):
+    async def scenario(world):
         outcomes = []
         for principal in ("<B>", "arn:aws:iam::<B>:user/u", "arn:aws:iam::<B>:role/r", "arn:aws:iam::<B>:user/ghost", "arn:aws:iam::<A>:role/ghost"):
             body = world.document([{"Effect": "Allow", "Principal": {"AWS": principal}, "Action": "s3:GetObject", "Resource": "arn:aws:s3:::own/*"}]).encode()
@@ -92,7 +92,7 @@ def test_a_bucket_policy_names_only_those_who_are_there_in_whichever_account():
             outcomes.append((answer.status, between(await text(answer), "Code")))
         return outcomes
 
-    assert told(story) == [(204, "")] * 3 + [(400, "MalformedPolicy")] * 2
+    assert result(scenario) == [(204, "")] * 3 + [(400, "MalformedPolicy")] * 2
 
 
 # -- roles that are lent: IAM user guide, "Cross-account access using roles", "How to grant access to a third party"
@@ -125,33 +125,33 @@ TRUST = [
 
 @pytest.mark.parametrize(("principal", "identity", "condition", "who", "external", "gets"), TRUST)
 def test_a_role_is_lent_to_another_account_when_both_sides_say_so(principal, identity, condition, who, external, gets):
-    async def story(world):
+    async def scenario(world):
         trust = {"Effect": "Allow", "Principal": {"AWS": principal}, "Action": "sts:AssumeRole", **condition}
         await world.query(world.a, "CreateRole", RoleName="lent", AssumeRolePolicyDocument=world.document([trust]))
         for name in ("u", "r") if identity else ():
             await world.grant(world.b, name, identity)
         caller = await world.caller(who)
         more = {"ExternalId": external} if external else {}
-        status, said = await world.ask_form("AssumeRole", who=caller, service="sts", RoleArn=f"arn:aws:iam::{world.a.id}:role/lent", RoleSessionName="guest", **more)
-        return status == 200, between(said, "Arn"), world.a.id
+        status, text = await world.ask_form("AssumeRole", who=caller, service="sts", RoleArn=f"arn:aws:iam::{world.a.id}:role/lent", RoleSessionName="guest", **more)
+        return status == 200, between(text, "Arn"), world.a.id
 
-    allowed, arn, lender = told(story)
+    allowed, arn, lender = result(scenario)
     assert (allowed, arn) == ((True, f"arn:aws:sts::{lender}:assumed-role/lent/guest") if gets else (False, ""))
 
 
 def test_whoever_has_a_role_of_another_account_acts_as_that_account():
-    async def story(world):
+    async def scenario(world):
         trust = {"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::<B>:user/u"}, "Action": "sts:AssumeRole"}
         await world.query(world.a, "CreateRole", RoleName="r2", AssumeRolePolicyDocument=world.document([trust]))
         await world.query(world.a, "PutRolePolicy", RoleName="r2", PolicyName="p", PolicyDocument=POLICY)
         await world.grant(world.b, "u", [MAY | {"Resource": "*"}])
-        said = await world.query(world.b, "AssumeRole", who=world.b.keys["u"], service="sts", RoleArn=f"arn:aws:iam::{world.a.id}:role/r2", RoleSessionName="guest")
-        guest = type(world.b.root)(between(said, "AccessKeyId"), between(said, "SecretAccessKey"), between(said, "SessionToken"))
+        found = await world.query(world.b, "AssumeRole", who=world.b.keys["u"], service="sts", RoleArn=f"arn:aws:iam::{world.a.id}:role/r2", RoleSessionName="guest")
+        guest = type(world.b.root)(between(found, "AccessKeyId"), between(found, "SecretAccessKey"), between(found, "SessionToken"))
         made = await world.must("PUT", "/made-by-guest", who=guest)
         owners = [between(await text(await world.must("GET", f"/{bucket}?acl", who=world.a.root)), "ID") for bucket in ("own", "made-by-guest")]
         return made.status, owners, await world.outcome(guest, "GET", "/own/k"), await world.outcome(guest, "GET", "/theirs/k"), canonical_id(world.a.id)
 
-    status, owners, mine, theirs, lender = told(story)
+    status, owners, mine, theirs, lender = result(scenario)
     assert (status, owners, mine, theirs) == (200, [lender, lender], (200, ""), (403, "AccessDenied"))
 
 
@@ -178,7 +178,7 @@ HANDING = [
 
 @pytest.mark.parametrize(("identity", "who", "role", "expected"), HANDING)
 def test_a_role_is_handed_to_s3_by_who_may_pass_it_and_only_one_of_the_buckets_account(identity, who, role, expected):
-    async def story(world):
+    async def scenario(world):
         for bucket, account in (("own", world.a), ("theirs", world.b)):
             body = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
             await world.must("PUT", f"/{bucket}?versioning", body, headers={"content-md5": md5(body)}, who=account.root)
@@ -188,7 +188,7 @@ def test_a_role_is_handed_to_s3_by_who_may_pass_it_and_only_one_of_the_buckets_a
         body = world.words(REPLICATION.format(role=role)).encode()
         return await world.outcome(await world.caller(who), "PUT", "/own?replication", body, {"content-md5": md5(body)})
 
-    assert told(story) == expected
+    assert result(scenario) == expected
 
 
 REPLICATION = """<ReplicationConfiguration><Role>arn:aws:iam::{role}</Role><Rule><Status>Enabled</Status><Prefix></Prefix>
@@ -215,7 +215,7 @@ ARRIVALS = [
 
 @pytest.mark.parametrize(("identity", "bucket", "override", "enforced", "status", "owner"), ARRIVALS)
 def test_a_copy_into_another_accounts_bucket_needs_both_sides_and_belongs_to_its_source_unless_overridden(identity, bucket, override, enforced, status, owner):
-    async def story(world):
+    async def scenario(world):
         body = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
         await world.must("PUT", "/theirs?versioning", body, headers={"content-md5": md5(body)}, who=world.b.root)
         if not enforced:
@@ -230,7 +230,7 @@ def test_a_copy_into_another_accounts_bucket_needs_both_sides_and_belongs_to_its
         read = await world.outcome(world.b.root, "GET", "/theirs/copy")
         return answer.status, stored.owner if stored else "", acl, read, {"A": world.a.id, "B": world.b.id, "": ""}
 
-    got, stored, acl, read, ids = told(story)
+    got, stored, acl, read, ids = result(scenario)
     assert (got, stored) == (status, ids[owner])
     assert not acl or acl == canonical_id(ids["B"])
     assert read == {"A": (403, "AccessDenied"), "B": (200, ""), "": (404, "NoSuchKey")}[owner]
@@ -240,11 +240,11 @@ VERSION = "v" * 32
 
 
 def arriving(world, *, override):
-    facts = Facts(version=VERSION, size=5, etag=hashlib.md5(b"hello").hexdigest(), modified_ms=1000, stamp=Stamp(1000, "eu-central-1", VERSION), owner=world.a.id)
-    headers, body = form.written(facts, Body.of(b"hello"))
+    metadata = ObjectMetadata(version=VERSION, size=5, etag=hashlib.md5(b"hello").hexdigest(), modified_ms=1000, stamp=Stamp(1000, "eu-central-1", VERSION), owner=world.a.id)
+    headers, body = form.encode_replica(metadata, Body.of(b"hello"))
     role = world.known_role(world.a)
-    onward = Onward("127.0.0.1", secure=True, caller=role, replica=True)
-    return Request("PUT", form.target("theirs", "copy"), headers | ({form.OWNER: "destination"} if override else {}), body, onward=onward)
+    forwarded = ForwardedContext("127.0.0.1", secure=True, caller=role, replica=True)
+    return Request("PUT", form.target("theirs", "copy"), headers | ({form.OWNER: "destination"} if override else {}), body, forwarded=forwarded)
 
 
 # -- what a stranger finds shut
@@ -252,7 +252,7 @@ def arriving(world, *, override):
 
 @pytest.mark.parametrize("operation", sorted(name for name in S3 if "ExpectedBucketOwner" in MODEL.operation_model(name).input_shape.members))
 def test_every_operation_that_is_told_whose_bucket_it_expects_refuses_another_ones(operation):
-    async def story(world):
+    async def scenario(world):
         request = asked("s3", operation)
         target = request.target.replace("/bkt", "/own")
         headers = {name: value for name, value in request.headers.items() if name not in ("host", "content-length")}
@@ -260,7 +260,7 @@ def test_every_operation_that_is_told_whose_bucket_it_expects_refuses_another_on
             headers["x-amz-copy-source"] = quote("own/k")
         return await world.outcome(world.a.root, request.method, target, request.body.small or b"", headers | {"x-amz-expected-bucket-owner": world.b.id})
 
-    status, code = told(story)
+    status, code = result(scenario)
     assert (status, operation.startswith("Head") or code == "AccessDenied") == (403, True)
 
 
@@ -269,7 +269,7 @@ STRANGERS = [("s3", name) for name in sorted(S3) if name not in ("ListBuckets", 
 
 @pytest.mark.parametrize(("service", "operation"), STRANGERS)
 def test_the_root_user_of_another_account_may_nothing_with_what_is_not_hers(service, operation):
-    async def story(world):
+    async def scenario(world):
         request = asked(service, operation)
         target = request.target.replace("/bkt", "/own")
         headers = {name: value for name, value in request.headers.items() if name not in ("host", "content-length")}
@@ -281,7 +281,7 @@ def test_the_root_user_of_another_account_may_nothing_with_what_is_not_hers(serv
         answer = await world.region.ask(request.method, target, request.body.small or b"", headers, who=world.b.root)
         return answer.status, between(await text(answer), "Code"), world.region.state.version == before
 
-    status, code, untouched = told(story)
+    status, code, untouched = result(scenario)
     assert (status, operation.startswith("Head") or code == "AccessDenied", untouched) == (403, True, True)
 
 
@@ -289,7 +289,7 @@ def test_the_root_user_of_another_account_may_nothing_with_what_is_not_hers(serv
 
 
 def test_an_accounts_public_access_block_is_put_shown_and_deleted_by_its_own():
-    async def story(world):
+    async def scenario(world):
         block = b"<PublicAccessBlockConfiguration><BlockPublicPolicy>true</BlockPublicPolicy></PublicAccessBlockConfiguration>"
         path, mine = "/v20180820/configuration/publicAccessBlock", {"x-amz-account-id": world.a.id}
         outcomes = []
@@ -303,7 +303,7 @@ def test_an_accounts_public_access_block_is_put_shown_and_deleted_by_its_own():
         outcomes.append(await world.outcome(world.a.root, "PUT", "/own?policy", public, {"content-md5": md5(public)}))
         return outcomes
 
-    assert told(story) == [
+    assert result(scenario) == [
         (404, "NoSuchPublicAccessBlockConfiguration"), (403, "AccessDenied"), (200, ""), (200, "true"),
         (403, "AccessDenied"), (200, ""), (204, ""),
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from accounts import two_accounts
-from atoll.rules.policy.public import PublicAccess
+from atoll.rules.policy.public_access import PublicAccess
 from atoll.services.s3control.records import ACCOUNT_BLOCKS, AccountBlockRecord
 
 # Where each rule stands. IAM user guide:
@@ -219,25 +219,25 @@ BLOCKS = [
 
 @pytest.mark.parametrize(("rule", "block", "who", "expected"), BLOCKS)
 def test_the_block_of_the_account_counts_beside_the_one_of_the_bucket(rule, block, who, expected):
-    async def story():
+    async def scenario():
         async with two_accounts() as world:
             await world.protect(world.a, "own", reading("*"))
             if block is not None:
-                await world.region.state.change(lambda change: change.put(ACCOUNT_BLOCKS, world.a.id, AccountBlockRecord(block)))
+                await world.region.state.transact(lambda change: change.put(ACCOUNT_BLOCKS, world.a.id, AccountBlockRecord(block)))
             return await world.outcome(await world.caller(who), *GET)
 
-    assert asyncio.run(story()) == expected, rule
+    assert asyncio.run(scenario()) == expected, rule
 
 
 def test_the_block_of_one_account_is_no_other_accounts():
-    async def story():
+    async def scenario():
         async with two_accounts() as world:
             await world.protect(world.a, "own", reading("*"))
             block = AccountBlockRecord(PublicAccess(restrict_public_buckets=True))
-            await world.region.state.change(lambda change: change.put(ACCOUNT_BLOCKS, world.b.id, block))
+            await world.region.state.transact(lambda change: change.put(ACCOUNT_BLOCKS, world.b.id, block))
             return await world.outcome(None, *GET)
 
-    assert asyncio.run(story()) == OK
+    assert asyncio.run(scenario()) == OK
 
 
 # -- access points: the point's owner, the bucket's owner and the caller
@@ -271,7 +271,7 @@ POINTS = [
 
 @pytest.mark.parametrize(("rule", "owner", "policy", "bucket", "identity", "who", "expected"), POINTS)
 def test_an_access_point_its_bucket_and_the_caller_may_belong_to_different_accounts(rule, owner, policy, bucket, identity, who, expected):
-    async def story():
+    async def scenario():
         async with two_accounts() as world:
             holder = world.a if owner == "A" else world.b
             await world.point(holder, policy=policy)
@@ -281,11 +281,11 @@ def test_an_access_point_its_bucket_and_the_caller_may_belong_to_different_accou
                 await world.grant(world.b, "u", identity)
             return await world.through(holder, world.known(await world.caller(who)))
 
-    assert asyncio.run(story()) == expected, rule
+    assert asyncio.run(scenario()) == expected, rule
 
 
 def test_an_access_point_does_not_lead_into_a_bucket_that_another_account_made_under_the_same_name():
-    async def story():
+    async def scenario():
         async with two_accounts() as world:
             await world.point(world.b)
             await world.must("DELETE", "/own/k", who=world.a.root)
@@ -294,4 +294,4 @@ def test_an_access_point_does_not_lead_into_a_bucket_that_another_account_made_u
             await world.must("PUT", "/own/k", b"bait", who=world.b.root)
             return await world.through(world.b, world.known(world.b.root))
 
-    assert asyncio.run(story()) == (404, "NoSuchBucket")
+    assert asyncio.run(scenario()) == (404, "NoSuchBucket")

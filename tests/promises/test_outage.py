@@ -45,10 +45,10 @@ def outage(tmp_path, seconds):
         end = time.monotonic() + 60
         while versions(target, "dst-b") != versions(source, "src-b") and time.monotonic() < end:
             time.sleep(0.2)
-        here, there = versions(source, "src-b"), versions(target, "dst-b")
-        assert here == there
+        deps, there = versions(source, "src-b"), versions(target, "dst-b")
+        assert deps == there
         assert len({row[1] for row in there}) == len(there)
-        assert {row[:2] for row in here} == set(acknowledged)
+        assert {row[:2] for row in deps} == set(acknowledged)
         world.atoll("check")
 
 

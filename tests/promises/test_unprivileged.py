@@ -10,24 +10,24 @@ import botocore.session
 import pytest
 from botocore.serialize import create_serializer
 
-from atoll.domain.message import Body, Request
+from atoll.control_store import ControlStore
+from atoll.domain.http_message import Body, Request
 from atoll.gateway.metrics import Metrics
-from atoll.gateway.record import Recorder, RequestIds
-from atoll.node import region
-from atoll.node.config import load
+from atoll.gateway.request_log import RequestIds, RequestLog
+from atoll.object_store.memory_store import MemoryStore
+from atoll.processes import build_region
+from atoll.processes.world_config import load
 from atoll.rules.sigv4 import Credentials
-from atoll.services.iam.control import OPERATIONS as IAM
-from atoll.services.iam.making import create_world
-from atoll.services.iam.plane import Identities
-from atoll.services.s3.control import OPERATIONS as S3
-from atoll.services.s3.here import RuleBook
-from atoll.services.s3.nudge import Nudge
-from atoll.services.s3control.control import OPERATIONS as S3CONTROL
-from atoll.services.s3control.plane import AccessPoints
-from atoll.services.sts.control import OPERATIONS as STS
-from atoll.state import State
-from atoll.store.memory import MemoryStore
-from gateway.gate import between, signed, text
+from atoll.services.iam.caller_lookup import Identities
+from atoll.services.iam.id_generation import create_root_account
+from atoll.services.iam.operations import OPERATIONS as IAM
+from atoll.services.s3.change_notifier import ChangeNotifier
+from atoll.services.s3.dependencies import ReplicationRuleCache
+from atoll.services.s3.operations import OPERATIONS as S3
+from atoll.services.s3control.access_points import MrapLookup
+from atoll.services.s3control.operations import OPERATIONS as S3CONTROL
+from atoll.services.sts.operations import OPERATIONS as STS
+from gateway.pipeline_setup import between, signed, text
 from s3world import ACCOUNT, Ticks
 
 LOADER = botocore.session.get_session()
@@ -97,10 +97,10 @@ class Ground:
         clock = Ticks(1_800_000_000.0)
         self.clock, self.state, self.root = clock, state, Credentials(root.access_key, root.secret)
         self.store = MemoryStore("us-east-1", lambda: int(clock.now() * 1000))
-        self.gateway = region.gateway(
-            region.Shared(
-                load(None), "us-east-1", state, self.store, self.store, clock, Identities(state, os.urandom), AccessPoints(state), Nudge(),
-                Recorder(folder / "log.jsonl", "us-east-1"), Metrics("us-east-1"), RuleBook(), {}.__getitem__,
+        self.gateway = build_region.gateway(
+            build_region.Shared(
+                load(None), "us-east-1", state, self.store, self.store, clock, Identities(state, os.urandom), MrapLookup(state), ChangeNotifier(),
+                RequestLog(folder / "log.jsonl", "us-east-1"), Metrics("us-east-1"), ReplicationRuleCache(), {}.__getitem__,
             ), RequestIds(),
         )  # fmt: skip
 
@@ -115,26 +115,26 @@ class Ground:
             assert (await self.send(request, self.root)).status == 200
         for operation in ("CreateUser", "CreateRole"):
             assert (await self.send(asked("iam", operation), self.root, "iam")).status == 200
-        told = await text(await self.send(asked("iam", "CreateAccessKey"), self.root, "iam"))
-        return Credentials(between(told, "AccessKeyId"), between(told, "SecretAccessKey"))
+        result = await text(await self.send(asked("iam", "CreateAccessKey"), self.root, "iam"))
+        return Credentials(between(result, "AccessKeyId"), between(result, "SecretAccessKey"))
 
-    async def facts(self):
+    async def metadata(self):
         """All that there is: the control state's version, and every version of every object."""
         entries = [(area, await self.store.scan(area, versions=True, limit=100)) for area in ("bkt", "bkt!uploads")]
-        return self.state.version, [(area, one.name, one.facts) for area, listed in entries for one in listed]
+        return self.state.version, [(area, one.name, one.metadata) for area, listed in entries for one in listed]
 
 
 def refusal(folder, service, operation, *, signed_by_a_user):
     async def whole():
-        state = State.memory()
+        state = ControlStore.memory()
         try:
-            ground = Ground(folder, state, await create_world(state, account=ACCOUNT, dice=os.urandom, now=1_800_000_000.0))
+            ground = Ground(folder, state, await create_root_account(state, account=ACCOUNT, random_bytes=os.urandom, now=1_800_000_000.0))
             user = await ground.prepare()
-            before = await ground.facts()
+            before = await ground.metadata()
             response = await ground.send(asked(service, operation), user if signed_by_a_user else None, service)
-            told = await text(response)
-            assert await ground.facts() == before
-            return response.status, told
+            result = await text(response)
+            assert await ground.metadata() == before
+            return response.status, result
         finally:
             state.close()
 
@@ -147,9 +147,9 @@ ALL = [(service, name) for service, names in (("s3", S3), ("iam", IAM), ("sts", 
 @pytest.mark.parametrize("by", ["user", "nobody"])
 @pytest.mark.parametrize(("service", "operation"), ALL)
 def test_without_permission_nothing_is_done_and_nothing_is_told(tmp_path, service, operation, by):
-    status, told = refusal(tmp_path, service, operation, signed_by_a_user=by == "user")
+    status, result = refusal(tmp_path, service, operation, signed_by_a_user=by == "user")
     if operation == "DeleteObjects":
-        assert (status, told.count("<Code>AccessDenied</Code>"), "<Deleted>" in told) == (200, 1, False)
+        assert (status, result.count("<Code>AccessDenied</Code>"), "<Deleted>" in result) == (200, 1, False)
     else:
         assert status == 403
-        assert operation.startswith("Head") or "<Code>AccessDenied</Code>" in told or "<Code>MissingAuthenticationToken</Code>" in told
+        assert operation.startswith("Head") or "<Code>AccessDenied</Code>" in result or "<Code>MissingAuthenticationToken</Code>" in result

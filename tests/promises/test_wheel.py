@@ -61,9 +61,9 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(installed):
 
 
 def test_what_runs_is_the_wheel_and_not_the_checkout(installed):
-    told = installed.run("python", "-c", "import atoll, sys; print(atoll.__file__, *sys.path, sep='\\n')").stdout
-    assert told.startswith(str(installed.bin.parent))
-    assert str(ROOT / "src") not in told
+    result = installed.run("python", "-c", "import atoll, sys; print(atoll.__file__, *sys.path, sep='\\n')").stdout
+    assert result.startswith(str(installed.bin.parent))
+    assert str(ROOT / "src") not in result
 
 
 def test_a_world_comes_up_serves_a_client_and_goes_down(installed):
@@ -94,6 +94,6 @@ def test_the_plugin_is_found_and_the_examples_of_its_page_pass(installed):
     folder.mkdir()
     for name, text in (("test_orders.py", orders), ("conftest.py", world), ("test_alone.py", alone)):
         (folder / name).write_text(text)
-    told = installed.run("python", "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", folder).stdout
-    assert re.search(r"^plugins: .*\batoll-\d", told, re.MULTILINE)
-    assert re.search(r"^=+ 3 passed in ", told, re.MULTILINE)
+    result = installed.run("python", "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", folder).stdout
+    assert re.search(r"^plugins: .*\batoll-\d", result, re.MULTILINE)
+    assert re.search(r"^=+ 3 passed in ", result, re.MULTILINE)

@@ -13,13 +13,13 @@ import time
 
 import pytest
 
-from atoll.domain.caller import Caller, Onward
+from atoll.domain.caller import Caller, ForwardedContext
 from atoll.domain.errors import Upstream
-from atoll.domain.message import Body, Request
-from atoll.net.clock import SystemClock
-from atoll.net.tcp import dial
-from atoll.node.home import Home
-from atoll.node.region_client import RegionClient
+from atoll.domain.http_message import Body, Request
+from atoll.net.system_clock import SystemClock
+from atoll.net.tcp_sockets import dial
+from atoll.processes.home_folder import Home
+from atoll.processes.region_client import RegionClient
 from models.linearizable import Operation, is_linearizable
 from worlds import RunningWorld, running_world
 
@@ -49,13 +49,13 @@ class Region:
         self.client = RegionClient(REGION, [dial("127.0.0.1", port) for port in ports], key=home.node_key.read_bytes(), clock=SystemClock(), version=lambda: 0)
         account = run["account"]
         root = Caller("root", account, f"arn:aws:iam::{account}:root", account, access_key=run["access_key_id"])
-        self.onward = Onward("127.0.0.1", secure=True, caller=root)
+        self.forwarded = ForwardedContext("127.0.0.1", secure=True, caller=root)
 
     async def ask(self, rng, method, target, body="", **headers):
         """Status, ETag and body; None when no answer came."""
         sent = {"host": "127.0.0.1", "content-length": str(len(body)), **{name.replace("_", "-"): value for name, value in headers.items()}}
         try:
-            answer = await rng.choice(self.client.peers)(Request(method, target, sent, Body.of(body.encode()), onward=self.onward))
+            answer = await rng.choice(self.client.peers)(Request(method, target, sent, Body.of(body.encode()), forwarded=self.forwarded))
             content = b"" if method == "HEAD" else await answer.body.read_small(BODY_MAX)
         except Upstream:
             return None

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from atoll.domain.message import Request
+from atoll.aws_protocols.service_models import load
+from atoll.domain.http_message import Request
 from atoll.rules import sigv2
-from atoll.wire.models import load
 
 
 def text(target: str, headers: dict[str, str] | None = None, *, bucket: str = "bucket", virtual: bool = False) -> str:

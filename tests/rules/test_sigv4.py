@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.message import Request
+from atoll.domain.http_message import Request
 from atoll.rules import sigv4
-from atoll.rules.canonical import EMPTY_SHA256
-from atoll.rules.signature import KeyCache, present, verify
+from atoll.rules.canonical_request import EMPTY_SHA256
+from atoll.rules.signature_verification import KeyCache, parse_signature, verify
 
 TRAILER = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
 S3CMD_ATTRS = (
@@ -52,7 +52,7 @@ def test_a_signature_seen_on_the_wire_is_good(client, method, target, headers, s
         ("AWS4-HMAC-SHA256 Credential=AK/20261130/us-east-1/s3/aws4_request", f"SignedHeaders={names}", f"Signature={signature}")
     )
     request = Request(method, target, {**headers, "authorization": line})
-    verify(present(request), request, "SK", keys=KeyCache())
+    verify(parse_signature(request), request, "SK", keys=KeyCache())
 
 
 def test_the_published_signing_key():

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from atoll.domain.caller import ANONYMOUS, Caller
-from atoll.rules.policy.actions import required
 from atoll.rules.policy.evaluate import evaluate
-from atoll.rules.policy.model import Asked, Attached, Guarded, Kind, Policy
+from atoll.rules.policy.model import AccessRequest, Attached, Kind, Policy, ProtectedResource
 from atoll.rules.policy.parse import parse
+from atoll.rules.policy.required_actions import required
 
 Vector = Mapping[str, Any]
 
@@ -98,7 +98,7 @@ def outcome(vector: Vector) -> str:
         return "Allowed"
     arn, account = request["resource"]["resource"], request["resource"]["accountId"]
     own = read(vector.get("resourcePolicy"), "trust" if name == "AssumeRole" else "resource")
-    guarded = Guarded(
+    guarded = ProtectedResource(
         arn,
         account,
         Attached(own, "resource policy") if own else None,
@@ -111,7 +111,7 @@ def outcome(vector: Vector) -> str:
     boundaries = all_read(vector.get("permissionBoundaries"))
     session = read(vector.get("sessionPolicy"))
     decision = evaluate(
-        Asked(caller_of(request["principal"]), request["action"], (guarded,), context),
+        AccessRequest(caller_of(request["principal"]), request["action"], (guarded,), context),
         identity=[Attached(policy, "identity policy") for policy in all_read(vector.get("identityPolicies"))],
         boundary=boundaries[0] if boundaries else None,
         session=[session] if session else [],

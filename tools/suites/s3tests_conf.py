@@ -28,8 +28,8 @@ def setting(place: str, account: str) -> dict[str, str]:
 
 
 def accounts() -> dict[str, dict[str, str]]:
-    told = subprocess.run(["atoll", "account", "list", "--json"], capture_output=True, text=True, check=True).stdout
-    return {row["name"]: row for row in json.loads(told)}
+    result = subprocess.run(["atoll", "account", "list", "--json"], capture_output=True, text=True, check=True).stdout
+    return {row["name"]: row for row in json.loads(result)}
 
 
 def user(row: dict[str, str], values: dict[str, str], **more: str) -> dict[str, str]:

@@ -16,9 +16,9 @@ import sys
 from pathlib import Path
 
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Request
-from atoll.rules import canonical, presign, sigv4, sigv4a
-from atoll.rules.presented import Presented, present
+from atoll.domain.http_message import Request
+from atoll.rules import canonical_request, presigned_url, sigv4, sigv4a
+from atoll.rules.signature_parsing import RequestSignature, parse_signature
 
 EXPECTED = 75
 
@@ -46,22 +46,22 @@ def _unfolded(lines: list[str]) -> list[str]:
     return found
 
 
-def asked(request: Request, presented: Presented, body: bytes, *, normalize: bool) -> str:
-    return canonical.canonical_request(
+def asked(request: Request, request_signature: RequestSignature, body: bytes, *, normalize: bool) -> str:
+    return canonical_request.canonical_request(
         request.method,
-        canonical.canonical_path(request.path, s3=False, normalize=normalize),
-        canonical.canonical_query(request.query, without=presign.SIGNATURE if presented.where == "query" else ""),
-        headers=canonical.canonical_headers(request.headers, presented.signed),
-        names=presented.credential.names,
+        canonical_request.canonical_path(request.path, s3=False, normalize=normalize),
+        canonical_request.canonical_query(request.query, without=presigned_url.SIGNATURE if request_signature.where == "query" else ""),
+        headers=canonical_request.canonical_headers(request.headers, request_signature.signed),
+        names=request_signature.credential.names,
         payload=hashlib.sha256(body).hexdigest(),
     )
 
 
-def holds(presented: Presented, text: bytes, secret: str) -> bool:
-    if presented.algorithm == sigv4a.ALGORITHM:
-        return sigv4a.holds(sigv4a.public_key(presented.access_key, secret), text, presented.signature)
-    key = sigv4.signing_key(secret, presented.day, presented.region, presented.service)
-    return sigv4.signature(key, text) == presented.signature
+def holds(request_signature: RequestSignature, text: bytes, secret: str) -> bool:
+    if request_signature.algorithm == sigv4a.ALGORITHM:
+        return sigv4a.holds(sigv4a.public_key(request_signature.access_key, secret), text, request_signature.signature)
+    key = sigv4.signing_key(secret, request_signature.day, request_signature.region, request_signature.service)
+    return sigv4.signature(key, text) == request_signature.signature
 
 
 def judge(case: Path, form: str) -> str:
@@ -69,18 +69,18 @@ def judge(case: Path, form: str) -> str:
     context = json.loads((case / "context.json").read_text())
     request, body = parse((case / f"{form}-signed-request.txt").read_text("latin-1"))
     try:
-        presented = present(request, s3=False)
+        request_signature = parse_signature(request, s3=False)
     except ApiError as error:
         return str(error)
-    if presented is None:
+    if request_signature is None:
         return "anonymous"
-    ours = asked(request, presented, body, normalize=context["normalize"])
+    ours = asked(request, request_signature, body, normalize=context["normalize"])
     if ours != (case / f"{form}-canonical-request.txt").read_text("latin-1"):
         return "canonical request differs"
-    text = canonical.string_to_sign(presented.algorithm, presented.stamp, presented.scope, ours)
+    text = canonical_request.string_to_sign(request_signature.algorithm, request_signature.amz_date, request_signature.scope, ours)
     if text.decode() != (case / f"{form}-string-to-sign.txt").read_text():
         return "string to sign differs"
-    return "" if holds(presented, text, context["credentials"]["secret_access_key"]) else "signature differs"
+    return "" if holds(request_signature, text, context["credentials"]["secret_access_key"]) else "signature differs"
 
 
 def score(folder: Path) -> tuple[int, int]:

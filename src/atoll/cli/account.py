@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from atoll.cli.exits import UNAVAILABLE, USAGE, say
-from atoll.cli.style import App, examples
-from atoll.cli.world import HomeOption
-from atoll.node.accounts import Account, accounts
-from atoll.node.home import Home
+from atoll.cli.exits import UNAVAILABLE, USAGE, print_error
+from atoll.cli.typer_style import App, examples
+from atoll.cli.up_down_connect import HomeOption
+from atoll.processes.account_reader import Account, accounts
+from atoll.processes.home_folder import Home
 
 if TYPE_CHECKING:
     from atoll.services.iam.records import RootRecord
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def create(
-    name: Annotated[str, typer.Argument(help="What it is called in this world: `atoll exec --account NAME`.")],
+    name: Annotated[str, typer.Argument(help="What it is called in this world: what `--account` takes.")],
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -52,31 +52,31 @@ def _refuse_copies(home: Home) -> None:
     """A place whose control state is a copy of another's changes nothing in its own file."""
     holder = (home.read_run() or {}).get("state", "")
     if holder:
-        say(f"the control state of this world is in {holder}: create accounts there")
+        print_error(f"the control state of this world is in {holder}: create accounts there")
         raise typer.Exit(UNAVAILABLE)
 
 
 def _created(home: Home, name: str) -> RootRecord:
+    from atoll.control_store import ControlStore
     from atoll.domain.errors import ApiError
     from atoll.services.iam.accounts import AccountRefused, create_account
-    from atoll.services.iam.making import create_world
-    from atoll.state import State
+    from atoll.services.iam.id_generation import create_root_account
 
     async def change() -> RootRecord:
-        state = State.open(home.state)
+        state = ControlStore.open(home.state)
         try:
-            await create_world(state, dice=secrets.token_bytes, now=time.time())
-            return await create_account(state, name, dice=secrets.token_bytes, now=time.time())
+            await create_root_account(state, random_bytes=secrets.token_bytes, now=time.time())
+            return await create_account(state, name, random_bytes=secrets.token_bytes, now=time.time())
         finally:
             state.close()
 
     try:
         return asyncio.run(change())
     except AccountRefused as error:
-        say(str(error))
+        print_error(str(error))
         raise typer.Exit(USAGE) from error
     except ApiError as error:
-        say(f"the control state cannot be changed: {error.message}")
+        print_error(f"the control state cannot be changed: {error.message}")
         raise typer.Exit(UNAVAILABLE) from error
 
 
@@ -85,7 +85,7 @@ def show(as_json: JsonOption = False, home: HomeOption = None) -> None:
     where = Home.at(os.environ, home)
     rows = [_row(one) for one in accounts(where.state)]
     if not rows:
-        say(f"there is no world in {where.root}; start one with `atoll up`")
+        print_error(f"there is no world in {where.root}; start one with `atoll up`")
         raise typer.Exit(UNAVAILABLE)
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
@@ -97,7 +97,7 @@ def show(as_json: JsonOption = False, home: HomeOption = None) -> None:
 
 def _row(one: Account) -> dict[str, Any]:
     """What is no secret."""
-    from atoll.rules.owners import canonical_id
+    from atoll.rules.access_control_lists import canonical_id
 
     created = datetime.fromtimestamp(one.created_ms / 1000, UTC).isoformat(timespec="seconds")
     return {"name": one.name, "id": one.id, "canonical_id": canonical_id(one.id), "created": created}

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NoReturn
 
-from atoll.cli.exits import OK, SYNTAX, USAGE, say
+from atoll.cli.exits import OK, SYNTAX, USAGE, print_error
 
 WIDTH_MAX, LABEL_MAX = 80, 34  # columns: of the help, and of an option's name before its text moves to the next line
 
@@ -56,12 +56,12 @@ class Parser(argparse.ArgumentParser):
         return arguments[:index], found, arguments[index + found :]
 
     def error(self, message: str) -> NoReturn:
-        say(f"{message}; see `{self.prog} -h`")
+        print_error(f"{message}; see `{self.prog} -h`")
         raise SystemExit(SYNTAX)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
-            say(f"{action.option_strings[0]} {value}: expected {' or '.join(map(str, action.choices))}")
+            print_error(f"{action.option_strings[0]} {value}: expected {' or '.join(map(str, action.choices))}")
             raise SystemExit(USAGE)
 
 

@@ -19,6 +19,6 @@ MEANING: Mapping[int, str] = {
 }
 
 
-def say(text: str) -> None:
+def print_error(text: str) -> None:
     """A message for a person: to standard error, prefixed once."""
     sys.stderr.write(f"atoll: {text}\n")

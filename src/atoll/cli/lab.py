@@ -13,11 +13,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from atoll.cli.exits import FAILED, INTERRUPTED, USAGE, say
-from atoll.cli.style import App, examples
-from atoll.domain.oserrors import in_words
-from atoll.lab import cost as cost_report
-from atoll.rules import money
+from atoll.cli.exits import FAILED, INTERRUPTED, USAGE, print_error
+from atoll.cli.typer_style import App, examples
+from atoll.domain.os_error_messages import in_words
+from atoll.lab import cost_report
+from atoll.rules import aws_cost
 
 app = App(
     help="Measure a world of its own, and reckon what it would cost on AWS.",
@@ -48,13 +48,13 @@ def mrap(
     measured so far, marked as partial.
     """
     if profile not in ("native", "aws"):
-        say(f"--profile {profile}: expected native or aws")
+        print_error(f"--profile {profile}: expected native or aws")
         raise typer.Exit(USAGE)
     for option, file in (("--json", json_file), ("--html", html)):
         if file is not None and file.is_dir():
-            say(f"{option} {file}: this is a folder where a file is needed")
+            print_error(f"{option} {file}: this is a folder where a file is needed")
             raise typer.Exit(USAGE)
-    from atoll.lab import mrap as experiment
+    from atoll.lab import mrap_experiment as experiment
 
     defaults = (QUICK_FILES, QUICK_ROUNDS[profile], QUICK_OVERWRITES) if quick else (FILES, ROUNDS, OVERWRITES)
     plan = experiment.Plan(
@@ -68,10 +68,10 @@ def mrap(
     try:
         experiment.main(plan, json_file=json_file, html_file=html)
     except experiment.LabFailed as error:
-        say(str(error))
+        print_error(str(error))
         raise typer.Exit(FAILED) from error
     except KeyboardInterrupt:
-        say("interrupted; the lab's world is down")
+        print_error("interrupted; the lab's world is down")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -90,16 +90,16 @@ def _regions(given: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(region.strip() for text in given for region in text.split(",") if region.strip()))
 
 
-def _prices(given: list[str], regions: Iterable[str]) -> dict[str, money.Price]:
-    prices, known = dict(money.PRICES), money.price_keys(regions)
+def _prices(given: list[str], regions: Iterable[str]) -> dict[str, aws_cost.Price]:
+    prices, known = dict(aws_cost.PRICES), aws_cost.price_keys(regions)
     for text in given:
         key, equals, usd = text.partition("=")
         if not equals:
             raise typer.BadParameter(f"{text!r} is not KEY=USD, such as put_per_1000.us-east-1=0.005", param_hint="--price")
         if key not in known:
-            say(f"--price {key}: there is no such price; there are: {', '.join(sorted(known))}")
+            print_error(f"--price {key}: there is no such price; there are: {', '.join(sorted(known))}")
             raise typer.Exit(USAGE)
-        prices[key] = money.Price(_number("--price", usd), "given", "--price")
+        prices[key] = aws_cost.Price(_number("--price", usd), "given", "--price")
     return prices
 
 
@@ -140,24 +140,24 @@ def cost(
         if counters is not None:
             counted = cost_report.read_counters(counters)
             prices = _prices(price or [], counted.copied)
-            _tell(money.of_counters(counted, prices), cost_report.counter_inputs(counted), as_json=as_json, published=False)
+            _print_estimate(aws_cost.of_counters(counted, prices), cost_report.counter_inputs(counted), as_json=as_json, published=False)
         else:
-            plan = replace(money.PUBLISHED, **changed)
+            plan = replace(aws_cost.PUBLISHED, **changed)
             prices = _prices(price or [], (plan.source, *plan.to))
-            beside = plan == money.PUBLISHED
-            _tell(money.of_plan(plan, prices), cost_report.plan_inputs(plan), as_json=as_json, published=beside)
-    except money.MissingPrice as error:
-        say(f"{error}; give it with --price {error.key}=USD")
+            beside = plan == aws_cost.PUBLISHED
+            _print_estimate(aws_cost.of_plan(plan, prices), cost_report.plan_inputs(plan), as_json=as_json, published=beside)
+    except aws_cost.MissingPrice as error:
+        print_error(f"{error}; give it with --price {error.key}=USD")
         raise typer.Exit(USAGE) from error
     except OSError as error:
-        say(in_words(error))
+        print_error(in_words(error))
         raise typer.Exit(USAGE) from error
     except ValueError as error:
-        say(str(error))
+        print_error(str(error))
         raise typer.Exit(USAGE) from error
 
 
-def _tell(estimate: money.Estimate, inputs: dict[str, Any], *, as_json: bool, published: bool) -> None:
+def _print_estimate(estimate: aws_cost.Estimate, inputs: dict[str, Any], *, as_json: bool, published: bool) -> None:
     if as_json:
         typer.echo(json.dumps(cost_report.as_json(estimate, inputs, published=published), indent=1))
         return
@@ -171,4 +171,4 @@ def _tell(estimate: money.Estimate, inputs: dict[str, Any], *, as_json: bool, pu
     console = Console()
     console.print(table)
     quoted = sorted({one.quoted for one in estimate.prices.values()})
-    console.print(f"prices quoted {', '.join(quoted)}; left out: {', '.join(money.LEFT_OUT)}", style="dim", markup=False)
+    console.print(f"prices quoted {', '.join(quoted)}; left out: {', '.join(aws_cost.LEFT_OUT)}", style="dim", markup=False)

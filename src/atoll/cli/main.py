@@ -1,4 +1,4 @@
-"""`atoll`: which verb was meant? The light ones start at once; the others bring typer and rich."""
+"""Entry point of `atoll`. The verbs that must start fast do so at once; the others bring typer and rich."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def entry() -> None:
     """The console script."""
     arguments = sys.argv[1:]
     if arguments and arguments[0] in LIGHT:
-        from atoll.cli import light
+        from atoll.cli import exec_env_status
 
-        sys.exit(light.main(arguments[0], arguments[1:]))
-    from atoll.cli.app import app
+        sys.exit(exec_env_status.main(arguments[0], arguments[1:]))
+    from atoll.cli.typer_app import app
 
     app(prog_name="atoll")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atoll.domain.errors import ApiError
-from atoll.domain.names import ACCOUNT, is_bucket_name
+from atoll.domain.resource_names import ACCOUNT, is_bucket_name
 
 
 @dataclass(frozen=True, slots=True)

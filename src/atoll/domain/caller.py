@@ -34,7 +34,7 @@ class Caller(msgspec.Struct, frozen=True):
 ANONYMOUS = Caller("anonymous")
 
 
-class Proof(msgspec.Struct, frozen=True):
+class Authentication(msgspec.Struct, frozen=True):
     """How the caller proved who they are: what policies may ask about. Source: policy.md, keys s3:authType and so on.
 
     `auth_type`: REST-HEADER, REST-QUERY-STRING, POST or "" (anonymous). `version`: AWS4-HMAC-SHA256,
@@ -47,7 +47,7 @@ class Proof(msgspec.Struct, frozen=True):
     content_sha256: str = ""
 
 
-class Onward(msgspec.Struct, frozen=True):
+class ForwardedContext(msgspec.Struct, frozen=True, rename={"authentication": "proof"}):
     """What the process that took a request from the client tells the one that answers it; travels under a MAC.
 
     `caller` None: the receiver verifies the client's own signature. `access_point` is the ARN of the Multi-Region Access
@@ -60,7 +60,7 @@ class Onward(msgspec.Struct, frozen=True):
     secure: bool
     place: str = ""
     caller: Caller | None = None
-    proof: Proof = Proof()
+    authentication: Authentication = Authentication()
     access_point: str = ""
     access_point_account: str = ""
     bucket: str = ""

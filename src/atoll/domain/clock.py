@@ -1,4 +1,4 @@
-"""What time is it, and who waits? Handed in at the top, so that twenty-two seconds later is a call in a test."""
+"""The Clock that is handed in, so that tests set the time."""
 
 from __future__ import annotations
 

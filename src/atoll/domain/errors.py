@@ -1,4 +1,4 @@
-"""Whose fault is it? The caller's (ApiError), a peer's (Upstream); everything else is ours."""
+"""Errors: the caller's (ApiError), a peer's (Upstream); everything else is a fault of ours."""
 
 from __future__ import annotations
 

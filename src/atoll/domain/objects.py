@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from atoll.domain.message import Body
+from atoll.domain.http_message import Body
 
 NULL_VERSION = "null"  # S3: the version id of what was written without versioning
 
@@ -23,17 +23,17 @@ class Key(NamedTuple):
 class Stamp(NamedTuple):
     """Place of a version in the one order that all regions share (the last writer is current).
 
-    `ms` is max(wall clock, 1 + highest ms this region held for the key), `origin` the region of birth, `version` its id.
+    `ms` is max(wall clock, 1 + highest ms this region held for the key), `origin_region` the region of birth, `version` its id.
     Travels with every copy and never changes.
     """
 
     ms: int
-    origin: str
+    origin_region: str
     version: str
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteRange:
     """Bytes first..last, both included."""
 
     first: int
@@ -72,7 +72,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ObjectMetadata:
     """What is known of one version besides its bytes.
 
     `etag` without quotes. `modified_ms` is the wall clock of the origin (Last-Modified). `stamp` None: the engine gives one
@@ -103,7 +103,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold of the current version when a write commits. Judged by rules/conditional inside the transaction.
+    """What must hold of the current version when a write commits. Judged by rules/conditional_requests inside the transaction.
 
     `if_match`: an ETag without quotes, "" when not asked. `if_none_match`: If-None-Match: *. `began_ms`: for
     CompleteMultipartUpload, the stamp ms when the upload began (0 otherwise), which turns some 412 into 409; `was_there`:
@@ -119,28 +119,28 @@ class Condition:
 ALWAYS = Condition()
 
 # Called once, when the whole body has been read and before anything becomes visible: verifies what the sender claimed
-# (raises ApiError: nothing is stored) and returns the facts to store.
-Seal = Callable[[], Facts]
+# (raises ApiError: nothing is stored) and returns the metadata to store.
+MakeMetadata = Callable[[], ObjectMetadata]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ScanEntry:
     """One row of a scan. `latest` tells whether it is the current version of its key."""
 
     name: str
-    facts: Facts
+    metadata: ObjectMetadata
     latest: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ScanCursor:
     """Where a scan resumes: after all of `name` (version None), or after that one version of it."""
 
     name: str = ""
     version: str | None = None
 
 
-START = Mark()
+START = ScanCursor()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,23 +157,23 @@ def _nothing_to_close() -> None:
     """For bytes that are in memory."""
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A version that was found: its facts, and its bytes on demand.
+class StoredObject(msgspec.Struct, frozen=True):
+    """A version that was found: its metadata, and its bytes on demand.
 
-    `body(span)` gives the bytes (all of them without a span) and may be called once. Whoever does not call it calls
+    `body(byte_range)` gives the bytes (all of them without a span) and may be called once. Whoever does not call it calls
     `close()`; reading the body to its end, or closing its iterator, closes too.
     """
 
-    facts: Facts
-    open: Callable[[Span | None], Body]
+    metadata: ObjectMetadata
+    open: Callable[[ByteRange | None], Body]
     close: Callable[[], None] = _nothing_to_close
 
-    def body(self, span: Span | None = None) -> Body:
-        return self.open(span)
+    def body(self, byte_range: ByteRange | None = None) -> Body:
+        return self.open(byte_range)
 
 
 @dataclass(frozen=True, slots=True)
-class Ability:
+class StoreCapabilities:
     """What an engine does natively; where False, the layer above works around it or refuses."""
 
     changes: bool = True

@@ -1,4 +1,4 @@
-"""How much, how fast, how often refused? Counters of one process in Prometheus' text format."""
+"""Counters of one process in Prometheus' text format."""
 
 from __future__ import annotations
 

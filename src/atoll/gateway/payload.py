@@ -1,4 +1,4 @@
-"""How does a payload get checked while it is read? The sans-IO reader of rules, fed from a stream."""
+"""Verifies a payload while it is read: the sans-IO verifier of rules, fed from a stream."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from atoll.domain.errors import ApiError
-from atoll.domain.limits import DOCUMENT_MAX_BYTES
-from atoll.domain.message import EMPTY, Body
-from atoll.rules.checksums import PayloadCheck, PayloadReader
-from atoll.rules.chunked import MODES
+from atoll.domain.http_message import EMPTY, Body
+from atoll.domain.quotas import DOCUMENT_MAX_BYTES
+from atoll.rules.aws_chunked import MODES
+from atoll.rules.payload_verification import PayloadCheck, PayloadReader
 
 
 class Payload(msgspec.Struct, frozen=True):
     """A decoded body; its checks raise while it is read, before its end is reached.
 
-    A body that is already in memory was checked at once; its fault waits in `late`, and is raised by reading, as that of a
+    A body that is already in memory was checked at once; its fault waits in `deferred_error`, and is raised by reading, as that of a
     body which still arrives. So what is said first depends on the request and not on when its bytes came.
     """
 
     body: Body
     check: PayloadCheck | None = None
-    late: ApiError | None = None
+    deferred_error: ApiError | None = None
 
-    def raise_late(self) -> None:
-        if self.late is not None:
-            raise self.late
+    def raise_deferred(self) -> None:
+        if self.deferred_error is not None:
+            raise self.deferred_error
 
     async def document(self) -> bytes:
         """All of a small body."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from atoll.lab.quantiles import p50
-from atoll.rules.money import PUBLISHED
-from atoll.rules.published import HOME, READABLE_IN_TOKYO_S, S3_API
+from atoll.rules.aws_cost import PUBLISHED
+from atoll.rules.published_latency import HOME, READABLE_IN_TOKYO_S, S3_API
 
 Json = Mapping[str, Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from atoll.lab.stages import Stage
-from atoll.node.config import Profile, World
-from atoll.rules.published import ALL_THREE_BUCKETS_S, HOME, S3_API
-from atoll.services.s3control.work import CREATE_DELAY_S
+from atoll.lab.stage_estimates import Stage
+from atoll.processes.world_config import Profile, World
+from atoll.rules.published_latency import ALL_THREE_BUCKETS_S, HOME, S3_API
+from atoll.services.s3control.reconciler import CREATE_DELAY_S
 
 StageName = Literal["world", "setup", "copies", "reads", "overwrites", "loss", "closing"]
 

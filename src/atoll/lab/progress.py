@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from atoll.lab import stages
-from atoll.lab.stages import Stage
+from atoll.lab import stage_estimates
+from atoll.lab.stage_estimates import Stage
 
 STDERR = 2
 REFRESH_S = 0.5
@@ -30,7 +30,7 @@ class Progress:
         self._fd = fd
         self._terminal = os.isatty(self._fd)
         self._index = -1
-        self._began = self._said = 0.0
+        self._began = self._text_response = 0.0
         self._share: float | None = None
         self._detail = ""
 
@@ -41,9 +41,9 @@ class Progress:
         """The next stage. It must be the one that the plan has next."""
         self._index += 1
         assert self._stages[self._index].name == name, f"{name} is not stage {self._index + 1}"
-        self._began = self._said = time.monotonic()
+        self._began = self._text_response = time.monotonic()
         self._share, self._detail = None, ""
-        self.say(stages.opening(self._stages, self._index))
+        self.say(stage_estimates.opening(self._stages, self._index))
 
     def share(self, share: float | None, detail: str = "") -> None:
         self._share, self._detail = share, detail
@@ -52,11 +52,11 @@ class Progress:
         """Show how far the stage is, at `now` (monotonic seconds): always on a terminal, now and then elsewhere."""
         if self._index < 0:
             return
-        text = stages.line(self._stages, self._index, now - self._began, self._share, self._detail)
+        text = stage_estimates.line(self._stages, self._index, now - self._began, self._share, self._detail)
         if self._terminal:
             self._write(f"{ERASE_LINE}{text[: shutil.get_terminal_size().columns - 1]}")
-        elif now - self._said >= PLAIN_EVERY_S:
-            self._said = now
+        elif now - self._text_response >= PLAIN_EVERY_S:
+            self._text_response = now
             self._write(f"{text}\n")
 
     @contextmanager

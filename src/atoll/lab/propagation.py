@@ -1,4 +1,4 @@
-"""How long until an overwrite is everywhere? In all buckets, and readable through the access point; stale reads are counted."""
+"""Measures how long an overwrite takes to all buckets and through the access point, and counts stale reads."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from atoll.lab.callers import Callers, LabFailed, Told, Wait
-from atoll.lab.files import File, gzipped
-from atoll.lab.ground import Ground
-from atoll.node.config import Profile
+from atoll.lab.client_workers import Callers, LabFailed, Message, Wait
+from atoll.lab.dataset import File, gzipped
+from atoll.lab.setup_resources import Setup
+from atoll.processes.world_config import Profile
 
 READER = "ap-northeast-1"  # who asks the access point, as published
 TIMEOUT_S = 100.0
@@ -37,19 +37,19 @@ class Propagation:
     overwritten."""
 
     callers: Callers
-    ground: Ground
+    setup: Setup
     file: File
     profile: Profile
 
-    def run(self, count: int, seed: int, found: Callable[[Overwrite], None]) -> Generator[Wait, dict[str, Told], None]:
+    def run(self, count: int, seed: int, found: Callable[[Overwrite], None]) -> Generator[Wait, dict[str, Message], None]:
         """One overwrite after another, each given to `found` when it has arrived everywhere."""
         rng = random.Random(seed)
         for number in range(count):
             content = gzipped(f"overwrite {number} {rng.random()}", len(self.file.content), rng)
             found((yield from self._overwrite(content)))
 
-    def _overwrite(self, content: bytes) -> Generator[Wait, dict[str, Told], Overwrite]:
-        watchers = [self.callers[region] for region in self.ground.copies]
+    def _overwrite(self, content: bytes) -> Generator[Wait, dict[str, Message], Overwrite]:
+        watchers = [self.callers[region] for region in self.setup.copies]
         encoded = base64.b64encode(content).decode()
         for watcher in watchers:
             paths = ["direct", "mrap"] if watcher.place == READER else ["direct"]
@@ -58,15 +58,15 @@ class Propagation:
                  "pause_s": PAUSE_S[self.profile]}
             )  # fmt: skip
         yield Wait(watchers, until="watching")
-        writer = self.callers[self.ground.home]
+        writer = self.callers[self.setup.home]
         writer.tell({"do": "put", "path": "single", "files": [[self.file.key, encoded]]})
         put = (yield Wait([writer]))[writer.place]
         answers = yield Wait(watchers)
-        missing = [place for place, told in answers.items() if "direct" not in told["seen"]]
+        missing = [place for place, result in answers.items() if "direct" not in result["seen"]]
         if missing or "mrap" not in answers[READER]["seen"]:
             raise LabFailed(f"an overwrite did not arrive within {TIMEOUT_S:.0f} s in {', '.join(missing) or 'the access point'}")
         return Overwrite(
-            {place: told["seen"]["direct"] - put["began"] for place, told in answers.items()},
+            {place: result["seen"]["direct"] - put["began"] for place, result in answers.items()},
             answers[READER]["seen"]["mrap"] - put["began"],
             sum(began > put["answered"] for began in answers[READER]["stale"]["mrap"]),
         )

@@ -1,4 +1,4 @@
-"""Where do half of the readings lie, and nineteen of twenty?"""
+"""Quantiles of readings."""
 
 from __future__ import annotations
 

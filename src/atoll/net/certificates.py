@@ -1,4 +1,4 @@
-"""Who vouches for the names of this world? Its own certificate authority, and a leaf for each name on demand.
+"""The world's certificate authority, and a certificate for each name on demand.
 
 Strict verifiers want all of it: KeyUsage and BasicConstraints critical, a SubjectKeyIdentifier on the CA, an
 AuthorityKeyIdentifier and serverAuth on the leaf, and the name as SAN (RFC 5280 §4.2, clients.md 2).
@@ -46,7 +46,7 @@ _CA_USAGE = x509.KeyUsage(
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class CertificateAuthority:
     """The CA: its certificate, its key, and where the certificate that clients trust lies.
 
     `chain` is empty for the world's own CA. A node's authority sends its certificate along with its leaves.
@@ -73,7 +73,7 @@ class Identity:
             context.load_cert_chain(path)
 
 
-def create_ca(folder: Path, *, name: str, now: float) -> Authority:
+def create_ca(folder: Path, *, name: str, now: float) -> CertificateAuthority:
     """Make the CA of a world, once: `folder`/ca.pem and ca.key (0600). Raises FileExistsError when there is one."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _ca_subject(name)
@@ -88,20 +88,20 @@ def create_ca(folder: Path, *, name: str, now: float) -> Authority:
     folder.mkdir(parents=True, exist_ok=True)
     _write_private(folder / KEY_FILE, _key_pem(key))
     (folder / CA_FILE).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    return Authority(certificate, key, folder / CA_FILE)
+    return CertificateAuthority(certificate, key, folder / CA_FILE)
 
 
-def load_ca(folder: Path) -> Authority:
+def load_ca(folder: Path) -> CertificateAuthority:
     """The CA that create_ca made. Raises FileNotFoundError."""
     certificate = x509.load_pem_x509_certificate((folder / CA_FILE).read_bytes())
     key = serialization.load_pem_private_key((folder / KEY_FILE).read_bytes(), None)
-    return Authority(certificate, cast("ec.EllipticCurvePrivateKey", key), folder / CA_FILE)
+    return CertificateAuthority(certificate, cast("ec.EllipticCurvePrivateKey", key), folder / CA_FILE)
 
 
-def issue(ca: Authority, name: str, *also: str, now: float, client: bool = False) -> Identity:
+def issue(ca: CertificateAuthority, name: str, *also: str, now: float, client: bool = False) -> Identity:
     """A leaf for exactly these names (host names or IP addresses); `client`: it may also prove who calls. Raises ValueError."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)] if _is_common(name) else [])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)] if _fits_common_name(name) else [])
     uses = [ExtendedKeyUsageOID.SERVER_AUTH, *([ExtendedKeyUsageOID.CLIENT_AUTH] if client else [])]
     usage = x509.KeyUsage(
         digital_signature=True,
@@ -129,7 +129,7 @@ def issue(ca: Authority, name: str, *also: str, now: float, client: bool = False
     return Identity(certificate.public_bytes(serialization.Encoding.PEM) + ca.chain, _key_pem(key))
 
 
-def node_authority(ca: Authority, name: str, *, dns: Sequence[str], addresses: Sequence[str], now: float) -> Identity:
+def node_authority(ca: CertificateAuthority, name: str, *, dns: Sequence[str], addresses: Sequence[str], now: float) -> Identity:
     """An intermediate CA for one node: it vouches as a server, for names under `dns` and for the networks `addresses`, and
     for nothing else (RFC 5280 §4.2.1.10). Raises ValueError for a CA that no other may stand under."""
     if ca.certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.path_length == 0:
@@ -151,22 +151,22 @@ def node_authority(ca: Authority, name: str, *, dns: Sequence[str], addresses: S
     return Identity(certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key))
 
 
-def authority_under(root: Path, identity: Identity) -> Authority:
+def authority_under(root: Path, identity: Identity) -> CertificateAuthority:
     """The CA that node_authority made, for clients that trust the certificate in the file `root`. Raises ValueError."""
     key = serialization.load_pem_private_key(identity.key, None)
     certificate = x509.load_pem_x509_certificate(identity.certificate)
-    return Authority(certificate, cast("ec.EllipticCurvePrivateKey", key), root, identity.certificate)
+    return CertificateAuthority(certificate, cast("ec.EllipticCurvePrivateKey", key), root, identity.certificate)
 
 
-def node_certificate(ca: Authority, name: str, *, now: float) -> Identity:
+def node_certificate(ca: CertificateAuthority, name: str, *, now: float) -> Identity:
     """What a node shows to other nodes, whichever of them calls."""
     return issue(ca, name, now=now, client=True)
 
 
-class Leaves:
+class LeafCertificates:
     """Server contexts by name, minted on demand, the least used ones forgotten."""
 
-    def __init__(self, ca: Authority, now: Callable[[], float], *, limit: int = LEAVES_MAX) -> None:
+    def __init__(self, ca: CertificateAuthority, now: Callable[[], float], *, limit: int = LEAVES_MAX) -> None:
         self.ca = ca
         self._now = now
         self._limit = limit
@@ -189,15 +189,15 @@ class Leaves:
         return context
 
 
-def server_context(leaves: Leaves, *, now: float, local_names: Sequence[str] = LOCAL_NAMES) -> ssl.SSLContext:
+def server_context(leaf_certificates: LeafCertificates, *, now: float, local_names: Sequence[str] = LOCAL_NAMES) -> ssl.SSLContext:
     """One context for a listener: the client's SNI chooses the leaf; a client that sends none is shown `local_names`."""
     context = bare_server_context()
-    issue(leaves.ca, *local_names, now=now).into(context)
+    issue(leaf_certificates.ca, *local_names, now=now).into(context)
 
     def choose(connection: ssl.SSLObject | ssl.SSLSocket, name: str | None, _: ssl.SSLContext) -> int | None:
         if name:
             with suppress(ValueError):  # no name a certificate can carry: show the local one
-                connection.context = leaves.context_for(name)
+                connection.context = leaf_certificates.context_for(name)
         return None
 
     context.sni_callback = choose
@@ -213,7 +213,7 @@ def bare_server_context() -> ssl.SSLContext:
     return context
 
 
-def client_context(ca: Authority) -> ssl.SSLContext:
+def client_context(ca: CertificateAuthority) -> ssl.SSLContext:
     """Trusts this world's CA and nobody else, strictly."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -223,7 +223,7 @@ def client_context(ca: Authority) -> ssl.SSLContext:
     return context
 
 
-def node_server_context(ca: Authority, identity: Identity) -> ssl.SSLContext:
+def node_server_context(ca: CertificateAuthority, identity: Identity) -> ssl.SSLContext:
     """For a node's listener to other nodes: TLS 1.3, and callers must show a certificate of the CA."""
     context = bare_server_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -234,7 +234,7 @@ def node_server_context(ca: Authority, identity: Identity) -> ssl.SSLContext:
     return context
 
 
-def node_client_context(ca: Authority, identity: Identity) -> ssl.SSLContext:
+def node_client_context(ca: CertificateAuthority, identity: Identity) -> ssl.SSLContext:
     """For a node that calls another node."""
     context = client_context(ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -262,7 +262,7 @@ def _ca_subject(name: str) -> x509.Name:
     return x509.Name([organization, x509.NameAttribute(NameOID.COMMON_NAME, name[:COMMON_NAME_MAX])])
 
 
-def _is_common(name: str) -> bool:
+def _fits_common_name(name: str) -> bool:
     """May it stand in the subject? OpenSSL takes an address there for a host name, which a node's authority may not vouch for."""
     return len(name) <= COMMON_NAME_MAX and isinstance(_general_name(name), x509.DNSName)
 

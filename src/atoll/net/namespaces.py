@@ -1,4 +1,4 @@
-"""How does a process leave the machine's network, and see some files as others than they are? (Linux: namespaces(7))
+"""Linux namespaces (namespaces(7)): a process leaves the machine's network and sees some files as others.
 
 Standard library only; os.unshare came with Python 3.12. Everything here changes the calling process and nothing else.
 """

@@ -1,4 +1,4 @@
-"""Which name does a TLS client ask for? Read from the first bytes of its connection (RFC 8446 section 4.1.2, RFC 6066 section 3)."""
+"""The server name in a TLS ClientHello, from the first bytes of a connection (RFC 8446 section 4.1.2, RFC 6066 section 3)."""
 
 from __future__ import annotations
 

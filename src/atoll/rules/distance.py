@@ -1,4 +1,4 @@
-"""How far apart are two places? Measured links first, else an estimate from the great circle."""
+"""Distance between two places: measured links first, else an estimate from the great circle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 EARTH_KM = 6371.0
 FIBRE_KM_PER_MS = 200.0  # light in glass
-DETOUR = 1.35  # cables do not follow the great circle (facts: within 12 % across the Atlantic and the Pacific)
+DETOUR = 1.35  # cables do not follow the great circle (measured: within 12 % across the Atlantic and the Pacific)
 FIXED_MS = 2.0  # equipment at both ends
 
 
@@ -21,14 +21,14 @@ class Distance:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Coordinates:
     """Degrees north and east."""
 
     latitude: float
     longitude: float
 
 
-def great_circle_km(a: Point, b: Point) -> float:
+def great_circle_km(a: Coordinates, b: Coordinates) -> float:
     """Haversine formula."""
     lat_a, lat_b = math.radians(a.latitude), math.radians(b.latitude)
     half = math.sin((lat_b - lat_a) / 2) ** 2
@@ -36,15 +36,15 @@ def great_circle_km(a: Point, b: Point) -> float:
     return 2 * EARTH_KM * math.asin(math.sqrt(half))
 
 
-def estimate(a: Point, b: Point) -> Distance:
+def estimate(a: Coordinates, b: Coordinates) -> Distance:
     """A round trip of 1.35 * 2 * km / 200 + 2."""
     return Distance(DETOUR * 2 * great_circle_km(a, b) / FIBRE_KM_PER_MS + FIXED_MS, "estimate")
 
 
 def distance(
-    a: str, b: str, *, links: Mapping[frozenset[str], Distance], points: Mapping[str, Point], same_ms: float
+    a: str, b: str, *, links: Mapping[frozenset[str], Distance], coordinates: Mapping[str, Coordinates], same_ms: float
 ) -> Distance:
     """Between two named places; `same_ms` inside one."""
     if a == b:
         return Distance(same_ms, "same place")
-    return links.get(frozenset((a, b))) or estimate(points[a], points[b])
+    return links.get(frozenset((a, b))) or estimate(coordinates[a], coordinates[b])

@@ -1,4 +1,4 @@
-"""What does a name server answer that knows AWS's names and no others? (RFC 1035; for `atoll exec --mode sealed`)
+"""Answers of a name server that knows AWS's names and no others (RFC 1035; for `atoll exec --mode sealed`).
 
 Every name of AWS has the one address where the world's entry is reached; every other name does not exist, and that is said at
 once, so that a call to the outside fails without waiting.
@@ -26,26 +26,26 @@ def is_aws(name: str) -> bool:
     return any(bare == domain or bare.endswith(f".{domain}") for domain in AWS_DOMAINS)
 
 
-def answer(query: bytes, address: bytes) -> bytes | None:
+def response(query: bytes, address: bytes) -> bytes | None:
     """The response to one query; None for what is not a query. `address`: four bytes, for every name of AWS."""
     if len(query) < HEADER.size:
         return None
     number, flags, questions, *_ = HEADER.unpack_from(query)
-    asked = _question(query)
+    asked = _ask_store(query)
     if flags & IS_RESPONSE or questions != 1 or asked is None:
         return None
     name, kind, end = asked
     code = NOT_IMPLEMENTED if flags & OPCODE else 0 if is_aws(name) else NXDOMAIN
     record = _record(address) if code == 0 and kind in (TYPE_A, TYPE_ANY) else b""
-    told = IS_RESPONSE | AUTHORITATIVE_AND_RECURSIVE | (flags & (OPCODE | RECURSION_DESIRED)) | code
-    return HEADER.pack(number, told, 1, 1 if record else 0, 0, 0) + query[HEADER.size : end] + record
+    result = IS_RESPONSE | AUTHORITATIVE_AND_RECURSIVE | (flags & (OPCODE | RECURSION_DESIRED)) | code
+    return HEADER.pack(number, result, 1, 1 if record else 0, 0, 0) + query[HEADER.size : end] + record
 
 
 def _record(address: bytes) -> bytes:
     return POINTER_TO_QUESTION + struct.pack(">HHIH", TYPE_A, CLASS_IN, TTL_S, len(address)) + address
 
 
-def _question(query: bytes) -> tuple[str, int, int] | None:
+def _ask_store(query: bytes) -> tuple[str, int, int] | None:
     """Name, type, and where the question ends; None when it is cut short or malformed."""
     labels, at = [], HEADER.size
     while at < len(query):

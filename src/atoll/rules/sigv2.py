@@ -1,4 +1,4 @@
-"""Is this old presigned URL good? SigV2 in the query, which boto3 and the AWS CLI still make in the older regions.
+"""SigV2 in the query, which boto3 and the AWS CLI still make in the older regions.
 
 The Authorization header form is refused elsewhere, by name.
 """
@@ -9,12 +9,12 @@ import hmac
 from base64 import b64encode
 from collections.abc import Mapping
 
-from atoll.domain.message import Request
-from atoll.rules import canonical
+from atoll.domain.http_message import Request
+from atoll.rules import canonical_request
 
 ALGORITHM = "AWS"
-MARK = "AWSAccessKeyId"
-REQUIRED = (MARK, "Signature", "Expires")
+SENTINEL_PARAMETER = "AWSAccessKeyId"
+REQUIRED = (SENTINEL_PARAMETER, "Signature", "Expires")
 
 # Members of a query that are part of the signed resource. Source: S3, "Signing and authenticating REST requests", and what
 # botocore's HmacV1Auth signs besides (last two lines).
@@ -61,16 +61,16 @@ def signature(secret: str, text: bytes) -> str:
 
 
 def _members(query: str) -> dict[str, str]:
-    return {canonical.decode_text(name).lower(): canonical.decode_text(value) for name, value in canonical.pairs(query)}
+    return {canonical_request.decode_text(name).lower(): canonical_request.decode_text(value) for name, value in canonical_request.pairs(query)}
 
 
 def _amz_lines(headers: Mapping[str, str], query: str) -> str:
     """Every x-amz-* header and query member (boto3 moves metadata and the token into the query)."""
     found = [(name, _text(value)) for name, value in headers.items() if name.startswith("x-amz-")]
-    for name, value in canonical.pairs(query):
-        name = canonical.decode_text(name).lower()
+    for name, value in canonical_request.pairs(query):
+        name = canonical_request.decode_text(name).lower()
         if name.startswith("x-amz-"):
-            found.append((name, canonical.decode_text(value)))
+            found.append((name, canonical_request.decode_text(value)))
     return "".join([f"{name}:{value}\n" for name, value in sorted(found)])
 
 
@@ -84,6 +84,6 @@ def _subresources(query: str) -> str:
     found = []
     for member in query.split("&"):
         name, equals, value = member.partition("=")
-        if canonical.decode_text(name) in SUBRESOURCES:
-            found.append((canonical.decode_text(name), equals + canonical.decode_text(value)))
+        if canonical_request.decode_text(name) in SUBRESOURCES:
+            found.append((canonical_request.decode_text(name), equals + canonical_request.decode_text(value)))
     return "?" + "&".join([name + value for name, value in sorted(found)]) if found else ""

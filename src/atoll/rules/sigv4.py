@@ -7,8 +7,8 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from atoll.domain.message import Request
-from atoll.rules import canonical
+from atoll.domain.http_message import Request
+from atoll.rules import canonical_request
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 _BLOCK_BYTES = 64  # of SHA-256
@@ -31,13 +31,13 @@ class Credentials:
 
 
 def scope(day: str, region: str, service: str) -> str:
-    return f"{day}/{region}/{service}/{canonical.TERMINATOR}"
+    return f"{day}/{region}/{service}/{canonical_request.TERMINATOR}"
 
 
 def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
     """The chain of four HMACs. Source: SigV4, "Derive a signing key"."""
     key = b"AWS4" + secret.encode()
-    for section in (day, region, service, canonical.TERMINATOR):
+    for section in (day, region, service, canonical_request.TERMINATOR):
         key = hmac.digest(key, section.encode("utf-8", "surrogateescape"), "sha256")
     return key
 
@@ -70,21 +70,21 @@ def sign(
     request: Request, credentials: Credentials, *, region: str, now: float, payload: str, service: str = "s3"
 ) -> dict[str, str]:
     """Headers to add to `request`, which has its host. `payload` is a hash in hex or one of the payload modes."""
-    stamp = canonical.stamp(now)
-    added = signed_headers(request, credentials, stamp=stamp, payload=payload, service=service)
-    names, text = to_sign(request, added, ALGORITHM, scope(stamp[:8], region, service), payload=payload, service=service)
-    key = signing_key(credentials.secret, stamp[:8], region, service)
+    amz_date = canonical_request.amz_date(now)
+    added = signed_headers(request, credentials, amz_date=amz_date, payload=payload, service=service)
+    names, text = to_sign(request, added, ALGORITHM, scope(amz_date[:8], region, service), payload=payload, service=service)
+    key = signing_key(credentials.secret, amz_date[:8], region, service)
     added["authorization"] = authorization(
-        ALGORITHM, credentials.access_key, scope(stamp[:8], region, service), names, signature(key, text)
+        ALGORITHM, credentials.access_key, scope(amz_date[:8], region, service), names, signature(key, text)
     )
     return added
 
 
 def signed_headers(
-    request: Request, credentials: Credentials, *, stamp: str, payload: str, service: str
+    request: Request, credentials: Credentials, *, amz_date: str, payload: str, service: str
 ) -> dict[str, str]:
     """What signing adds before there is a signature. Services other than S3 hash the body and send no header about it."""
-    added = {"x-amz-date": stamp}
+    added = {"x-amz-date": amz_date}
     if service in S3_SERVICES:
         added["x-amz-content-sha256"] = payload
     if credentials.token:
@@ -98,15 +98,15 @@ def to_sign(
     """The names to sign, joined by ";", and the string to sign for the header form."""
     headers = {**request.headers, **added}
     names = sorted(name for name in headers if name not in UNSIGNED)
-    text = canonical.canonical_request(
+    text = canonical_request.canonical_request(
         request.method,
-        canonical.canonical_path(request.path, s3=service in S3_SERVICES),
-        canonical.canonical_query(request.query),
-        headers=canonical.canonical_headers(headers, names),
+        canonical_request.canonical_path(request.path, s3=service in S3_SERVICES),
+        canonical_request.canonical_query(request.query),
+        headers=canonical_request.canonical_headers(headers, names),
         names=";".join(names),
         payload=payload,
     )
-    return ";".join(names), canonical.string_to_sign(algorithm, added["x-amz-date"], scope, text)
+    return ";".join(names), canonical_request.string_to_sign(algorithm, added["x-amz-date"], scope, text)
 
 
 def authorization(algorithm: str, access_key: str, scope: str, names: str, signature: str) -> str:

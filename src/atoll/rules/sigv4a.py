@@ -10,8 +10,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from atoll.domain.message import Request
-from atoll.rules import canonical, sigv4
+from atoll.domain.http_message import Request
+from atoll.rules import canonical_request, sigv4
 from atoll.rules.sigv4 import Credentials
 
 ALGORITHM = "AWS4-ECDSA-P256-SHA256"
@@ -24,7 +24,7 @@ _TRIES_MAX = 254  # aws-c-auth, key derivation: the counter is one byte
 
 def scope(day: str, service: str) -> str:
     """Without a region: the region set stands in a header or query member of its own."""
-    return f"{day}/{service}/{canonical.TERMINATOR}"
+    return f"{day}/{service}/{canonical_request.TERMINATOR}"
 
 
 def scalar(access_key: str, secret: str) -> int:
@@ -85,12 +85,12 @@ def sign(
     request: Request, credentials: Credentials, *, now: float, payload: str, region_set: str = "*", service: str = "s3"
 ) -> dict[str, str]:
     """Headers to add to `request`, which has its host. `payload` is a hash in hex or one of the payload modes."""
-    stamp = canonical.stamp(now)
-    added = sigv4.signed_headers(request, credentials, stamp=stamp, payload=payload, service=service)
+    amz_date = canonical_request.amz_date(now)
+    added = sigv4.signed_headers(request, credentials, amz_date=amz_date, payload=payload, service=service)
     added["x-amz-region-set"] = region_set
-    names, text = sigv4.to_sign(request, added, ALGORITHM, scope(stamp[:8], service), payload=payload, service=service)
+    names, text = sigv4.to_sign(request, added, ALGORITHM, scope(amz_date[:8], service), payload=payload, service=service)
     made = signature(private_key(credentials.access_key, credentials.secret), text)
     added["authorization"] = sigv4.authorization(
-        ALGORITHM, credentials.access_key, scope(stamp[:8], service), names, made
+        ALGORITHM, credentials.access_key, scope(amz_date[:8], service), names, made
     )
     return added

@@ -16,13 +16,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from atoll.testing.memory import FakeClock, Faulty, MemoryRegion, MemoryStore, memory_region
+    from atoll.testing.in_memory_region import FakeClock, Faulty, MemoryRegion, MemoryStore, memory_region
     from atoll.testing.world import AtollFault, AtollWorld, atoll_world
 
 __all__ = [
     "AtollFault", "AtollWorld", "FakeClock", "Faulty", "MemoryRegion", "MemoryStore", "atoll_world", "memory_region",
 ]  # fmt: skip
-_HOME = {name: "world" if name.lower().startswith("atoll") else "memory" for name in __all__}
+_HOME = {name: "world" if name.lower().startswith("atoll") else "in_memory_region" for name in __all__}
 
 
 def __getattr__(name: str) -> Any:

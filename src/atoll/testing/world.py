@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from atoll.node.environment import Mode, place_of, setting
-from atoll.node.home import Home
+from atoll.processes.client_environment import Mode, place_of, setting
+from atoll.processes.home_folder import Home
 
 if TYPE_CHECKING:
-    from atoll.testing.memory import Faulty
+    from atoll.testing.in_memory_region import Faulty
 
 COMMAND_MAX_S = 120.0  # for `atoll up` on a busy machine
 
@@ -50,7 +50,7 @@ class AtollWorld:
 
     def environment(self, place: str | None = None, mode: Mode = "proxy") -> dict[str, str]:
         """The environment of a program that stands in `place` (the first one): what `atoll exec` gives it. Raises NoSuchPlace."""
-        return setting(self._run, self.home, place_of(self._run, place or self.places[0]), mode=mode).onto(os.environ)
+        return setting(self._run, self.home, place_of(self._run, place or self.places[0]), mode=mode).applied_to(os.environ)
 
     def client(self, service: str, place: str | None = None, region_name: str | None = None, **settings: Any) -> Any:
         """A boto3 client with the root user's keys that stands in `place`; `region_name` is the region that it asks, else the
@@ -83,7 +83,7 @@ class AtollFault:
     @staticmethod
     def store(region: str = "us-east-1") -> Faulty:
         """A store in memory that fails on command, for `memory_region(store=...)`."""
-        from atoll.testing.memory import Faulty, MemoryStore
+        from atoll.testing.in_memory_region import Faulty, MemoryStore
 
         return Faulty(MemoryStore(region, lambda: int(time.time() * 1000)))
 

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from atoll.domain.caller import Caller, Proof
+from atoll.domain.caller import Authentication, Caller
 from atoll.domain.errors import ApiError
-from atoll.domain.message import Request
+from atoll.domain.http_message import Request
 from atoll.rules.policy.condition_keys import UNFILLED, UNFILLED_TAGS, check_filled, check_key
 from atoll.rules.policy.context import FILLED, TAG_KEYS, request_context
 from atoll.rules.policy.validate import check_bucket_policy, check_identity_policy, check_trust_policy
@@ -54,13 +54,13 @@ def test_no_key_is_both_filled_and_not():
 def test_policies_are_asked_when_they_are_put():
     here = {"Resource": "arn:aws:s3:::demo/*", "Principal": "*"}
     with pytest.raises(ApiError, match="NotImplemented.*s3:buckettag/team"):
-        check_bucket_policy(denying("s3:BucketTag/team", **here), "demo", known=lambda _: True)
+        check_bucket_policy(denying("s3:BucketTag/team", **here), "demo", principal_exists=lambda _: True)
     with pytest.raises(ApiError, match="NotImplemented"):
         check_identity_policy(denying("aws:TokenIssueTime", Resource="*"))
     with pytest.raises(ApiError, match="NotImplemented.*aws:resourcetag/team"):
         check_identity_policy(denying("aws:PrincipalTag/team", Resource="*").replace('"v"', '"${aws:ResourceTag/team}"'))
     with pytest.raises(ApiError, match="NotImplemented"):
-        check_bucket_policy(denying("aws:username", **{**here, "Resource": "arn:aws:s3:::demo/${aws:TokenIssueTime}"}), "demo", known=lambda _: True)
+        check_bucket_policy(denying("aws:username", **{**here, "Resource": "arn:aws:s3:::demo/${aws:TokenIssueTime}"}), "demo", principal_exists=lambda _: True)
     trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole", "Condition": {"StringEquals": {"aws:ResourceTag/a": "b"}}}
     with pytest.raises(ApiError, match="NotImplemented"):
         check_trust_policy(json.dumps({"Version": "2012-10-17", "Statement": [trust]}))
@@ -68,7 +68,7 @@ def test_policies_are_asked_when_they_are_put():
 
 def asked(caller, key):
     return request_context(
-        request=Request("GET", "/", {}), caller=caller, proof=Proof(), now=0.0, region="us-east-1", resource_account="", params={}, operation="GetObject"
+        request=Request("GET", "/", {}), caller=caller, authentication=Authentication(), now=0.0, region="us-east-1", resource_account="", params={}, operation="GetObject"
     ).get(key)
 
 

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atoll.domain.caller import ANONYMOUS, Caller, Onward, Proof
-from atoll.domain.message import Request
+from atoll.domain.caller import ANONYMOUS, Authentication, Caller, ForwardedContext
+from atoll.domain.http_message import Request
 from atoll.rules.policy.context import Overlay, request_context
 
 A = "111122223333"
@@ -17,11 +17,11 @@ SERVICE = Caller("service", service="cloudfront.amazonaws.com", source_arn=f"arn
 POINT = f"arn:aws:s3::{A}:accesspoint/m.mrap"
 
 
-def context(params=None, operation="GetObject", caller=USER, headers=None, proof=None, onward=None, secure=True, **more):
+def context(params=None, operation="GetObject", caller=USER, headers=None, authentication=None, forwarded=None, secure=True, **more):
     return request_context(
-        request=Request("GET", "/demo/k", headers or {}, peer="203.0.113.7", secure=secure, onward=onward),
+        request=Request("GET", "/demo/k", headers or {}, peer="203.0.113.7", secure=secure, forwarded=forwarded),
         caller=caller,
-        proof=proof or Proof(),
+        authentication=authentication or Authentication(),
         now=NOW,
         region="eu-west-1",
         resource_account=A,
@@ -64,7 +64,7 @@ def context(params=None, operation="GetObject", caller=USER, headers=None, proof
 def test_what_every_request_tells(key, value):
     found = context(
         headers={"user-agent": "curl", "referer": "https://example.com/", "x-amz-anything-else": "x"},
-        proof=Proof("REST-QUERY-STRING", "AWS4-HMAC-SHA256", 600_000, "UNSIGNED-PAYLOAD"),
+        authentication=Authentication("REST-QUERY-STRING", "AWS4-HMAC-SHA256", 600_000, "UNSIGNED-PAYLOAD"),
     )
     assert found.get(key) == value
 
@@ -176,7 +176,7 @@ def test_what_an_access_point_adds():
 
 
 def test_a_process_that_took_the_request_vouches_for_the_client():
-    found = context(onward=Onward("198.51.100.9", secure=False))
+    found = context(forwarded=ForwardedContext("198.51.100.9", secure=False))
     assert (found.get("aws:sourceip"), found.get("aws:securetransport"), found.get("s3:tlsversion")) == ("198.51.100.9", "false", None)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from atoll.domain.caller import ANONYMOUS, Caller
 from atoll.rules.policy.evaluate import OWNER, assume, evaluate
-from atoll.rules.policy.model import Asked, Attached, Guarded
+from atoll.rules.policy.model import AccessRequest, Attached, ProtectedResource
 from atoll.rules.policy.parse import parse
 
 A, B = "111122223333", "444455556666"
@@ -41,7 +41,7 @@ def decide(
     """One resource; every policy is given as a list of statements."""
     attached = Attached(policy(*own, kind="resource"), "bucket policy of demo") if own else None
     return evaluate(
-        Asked(caller, action, (Guarded(arn, account, attached, restrict_public=restrict),), context or {}, canonical),
+        AccessRequest(caller, action, (ProtectedResource(arn, account, attached, restrict_public=restrict),), context or {}, canonical),
         identity=[Attached(policy(*identity), "user policy")] if identity else [],
         boundary=policy(*boundary) if boundary else None,
         session=[policy(*one) for one in session],
@@ -366,20 +366,20 @@ ID_BOTH = [st("Allow", resource=[f"{POINT}/object/*", "arn:aws:s3:::demo/*"])]
 )  # fmt: skip
 def test_a_call_through_a_multi_region_access_point(caller, point, bucket, identity, outcome):
     guards = (
-        Guarded(THROUGH, A, Attached(policy(*point, kind="resource"), "point") if point else None),
-        Guarded(OBJECT, A, Attached(policy(*bucket, kind="resource"), "bucket") if bucket else None),
+        ProtectedResource(THROUGH, A, Attached(policy(*point, kind="resource"), "point") if point else None),
+        ProtectedResource(OBJECT, A, Attached(policy(*bucket, kind="resource"), "bucket") if bucket else None),
     )
-    asked = Asked(caller, "s3:GetObject", guards, {})
+    asked = AccessRequest(caller, "s3:GetObject", guards, {})
     assert evaluate(asked, identity=[Attached(policy(*identity), "user policy")] if identity else []).outcome == outcome
 
 
 def test_a_bucket_of_another_account_must_let_the_access_point_in():
     delegated = policy(st("Allow", "*", Condition={"StringEquals": {"s3:DataAccessPointArn": POINT}}), kind="resource")
-    guards = (Guarded(THROUGH, A), Guarded(OBJECT, B, Attached(delegated, "bucket")))
+    guards = (ProtectedResource(THROUGH, A), ProtectedResource(OBJECT, B, Attached(delegated, "bucket")))
     identity = [Attached(policy(*ID_BOTH), "user policy")]
-    inside = Asked(ann, "s3:GetObject", guards, {"s3:dataaccesspointarn": POINT})
+    inside = AccessRequest(ann, "s3:GetObject", guards, {"s3:dataaccesspointarn": POINT})
     assert evaluate(inside, identity=identity).allowed
-    assert not evaluate(Asked(ann, "s3:GetObject", guards, {}), identity=identity).allowed
+    assert not evaluate(AccessRequest(ann, "s3:GetObject", guards, {}), identity=identity).allowed
 
 
 @pytest.mark.parametrize(
@@ -426,31 +426,31 @@ def test_a_trust_policy_asks_for_the_external_id():
 
 
 def test_a_key_policy_must_allow_even_at_home():
-    guarded = Guarded("arn:aws:kms:us-east-1:1:key/k", A, must_allow=True)
-    asked = Asked(ann, "kms:Decrypt", (guarded,), {})
+    protected_resource = ProtectedResource("arn:aws:kms:us-east-1:1:key/k", A, must_allow=True)
+    asked = AccessRequest(ann, "kms:Decrypt", (protected_resource,), {})
     assert not evaluate(asked, identity=[Attached(policy(st("Allow", action="*")), "user policy")]).allowed
 
 
 def test_the_decision_names_the_statement_by_its_sid():
     identity = [Attached(policy(st("Allow", sid="Read")), "user policy reader")]
-    decision = evaluate(Asked(ann, "s3:GetObject", (Guarded(OBJECT, A),), {}), identity=identity)
+    decision = evaluate(AccessRequest(ann, "s3:GetObject", (ProtectedResource(OBJECT, A),), {}), identity=identity)
     assert decision.statement == 'user policy reader, statement "Read"'
 
 
 def test_the_decision_names_a_denying_statement_by_its_number():
     own = Attached(policy(ALL, st("Deny", "*"), kind="resource"), "bucket policy of demo")
-    decision = evaluate(Asked(ann, "s3:GetObject", (Guarded(OBJECT, A, own),), {}))
+    decision = evaluate(AccessRequest(ann, "s3:GetObject", (ProtectedResource(OBJECT, A, own),), {}))
     assert decision.statement == "bucket policy of demo, statement number 2"
     assert decision.reason == "explicit deny in bucket policy of demo"
 
 
 def test_an_unguarded_resource_of_root_is_decided_at_once():
-    assert evaluate(Asked(root, "s3:GetObject", (Guarded(OBJECT, A),), {})) is OWNER
+    assert evaluate(AccessRequest(root, "s3:GetObject", (ProtectedResource(OBJECT, A),), {})) is OWNER
 
 
 @pytest.mark.parametrize("caller", [root, ann], ids=["root", "a user"])
 def test_a_question_about_no_resource_is_not_allowed(caller):
-    asked = Asked(caller, "s3:GetObject", (), {})
+    asked = AccessRequest(caller, "s3:GetObject", (), {})
     assert not evaluate(asked, identity=[Attached(policy(st("Allow")), "user policy")]).allowed
 
 
@@ -460,7 +460,7 @@ def test_conditions_are_not_looked_at_when_action_or_resource_do_not_fit():
             raise AssertionError(key)
 
     identity = [st("Allow", action="s3:PutObject", Condition={"Bool": {"aws:SecureTransport": "true"}})]
-    asked = Asked(ann, "s3:GetObject", (Guarded(OBJECT, A),), Untouchable())
+    asked = AccessRequest(ann, "s3:GetObject", (ProtectedResource(OBJECT, A),), Untouchable())
     assert evaluate(asked, identity=[Attached(policy(*identity), "user policy")]).outcome == NO
 
 

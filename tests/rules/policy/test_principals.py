@@ -4,9 +4,9 @@ import pytest
 
 from atoll.domain.caller import ANONYMOUS, Caller
 from atoll.rules.policy import principals
-from atoll.rules.policy.model import Asked
+from atoll.rules.policy.model import AccessRequest
 from atoll.rules.policy.parse import parse
-from atoll.rules.policy.principals import Reach, account_of, forbidden, principal_of, reach
+from atoll.rules.policy.principals import PrincipalMatch, account_of, forbidden, match_principal, principal_of
 
 A = "111122223333"
 USER, ROLE, SESSION = f"arn:aws:iam::{A}:user/u", f"arn:aws:iam::{A}:role/r", f"arn:aws:sts::{A}:assumed-role/r/s"
@@ -21,38 +21,38 @@ def statement(element, effect="Allow", name="Principal"):
 
 
 def asked(caller):
-    return Asked(caller, "s3:GetObject", (), {})
+    return AccessRequest(caller, "s3:GetObject", (), {})
 
 
 @pytest.mark.parametrize(
     ("caller", "element", "expected"),
     [
-        (user, "*", Reach.EVERYONE),
-        (user, {"AWS": USER}, Reach.DIRECT),
-        (user, {"AWS": ["*", USER]}, Reach.DIRECT),
-        (user, {"AWS": A}, Reach.ACCOUNT),
-        (user, {"AWS": f"arn:aws:iam::{A}:root"}, Reach.ACCOUNT),
-        (user, {"AWS": "999999999999"}, Reach.NONE),
-        (user, {"AWS": f"arn:aws:iam::{A}:user/*"}, Reach.NONE),
-        (user, {"AWS": f"arn:aws:iam::{A}:user/U"}, Reach.NONE),
-        (session, {"AWS": SESSION}, Reach.DIRECT),
-        (session, {"AWS": ROLE}, Reach.ROLE),
-        (session, {"AWS": [A, ROLE]}, Reach.ROLE),
-        (session, {"AWS": A}, Reach.ACCOUNT),
-        (service, {"Service": "s3.amazonaws.com"}, Reach.DIRECT),
-        (service, {"Service": ["ec2.amazonaws.com", "s3.amazonaws.com"]}, Reach.DIRECT),
-        (service, {"AWS": A}, Reach.NONE),
-        (ANONYMOUS, "*", Reach.EVERYONE),
-        (ANONYMOUS, {"AWS": A, "Service": "s3.amazonaws.com"}, Reach.NONE),
-        (user, {"Federated": "cognito-identity.amazonaws.com"}, Reach.NONE),
-        (user, {"Service": "s3.amazonaws.com", "AWS": USER}, Reach.DIRECT),
-        (user, {"Unheard": "of"}, Reach.NONE),
-        (user, {}, Reach.NONE),
-        (user, 7, Reach.NONE),
+        (user, "*", PrincipalMatch.EVERYONE),
+        (user, {"AWS": USER}, PrincipalMatch.DIRECT),
+        (user, {"AWS": ["*", USER]}, PrincipalMatch.DIRECT),
+        (user, {"AWS": A}, PrincipalMatch.ACCOUNT),
+        (user, {"AWS": f"arn:aws:iam::{A}:root"}, PrincipalMatch.ACCOUNT),
+        (user, {"AWS": "999999999999"}, PrincipalMatch.NONE),
+        (user, {"AWS": f"arn:aws:iam::{A}:user/*"}, PrincipalMatch.NONE),
+        (user, {"AWS": f"arn:aws:iam::{A}:user/U"}, PrincipalMatch.NONE),
+        (session, {"AWS": SESSION}, PrincipalMatch.DIRECT),
+        (session, {"AWS": ROLE}, PrincipalMatch.ROLE),
+        (session, {"AWS": [A, ROLE]}, PrincipalMatch.ROLE),
+        (session, {"AWS": A}, PrincipalMatch.ACCOUNT),
+        (service, {"Service": "s3.amazonaws.com"}, PrincipalMatch.DIRECT),
+        (service, {"Service": ["ec2.amazonaws.com", "s3.amazonaws.com"]}, PrincipalMatch.DIRECT),
+        (service, {"AWS": A}, PrincipalMatch.NONE),
+        (ANONYMOUS, "*", PrincipalMatch.EVERYONE),
+        (ANONYMOUS, {"AWS": A, "Service": "s3.amazonaws.com"}, PrincipalMatch.NONE),
+        (user, {"Federated": "cognito-identity.amazonaws.com"}, PrincipalMatch.NONE),
+        (user, {"Service": "s3.amazonaws.com", "AWS": USER}, PrincipalMatch.DIRECT),
+        (user, {"Unheard": "of"}, PrincipalMatch.NONE),
+        (user, {}, PrincipalMatch.NONE),
+        (user, 7, PrincipalMatch.NONE),
     ],
 )
 def test_how_a_grant_reaches_a_caller(caller, element, expected):
-    assert reach(statement(element), asked(caller)) is expected
+    assert match_principal(statement(element), asked(caller)) is expected
 
 
 @pytest.mark.parametrize(("bounded", "expected"), [(False, False), (True, True)])
@@ -71,7 +71,7 @@ def test_not_principal_with_an_account_spares_its_root_user_alone(listed, caller
 
 
 def test_an_allow_for_all_but_an_account_gives_its_users_nothing():
-    assert reach(statement({"AWS": A}, "Allow", "NotPrincipal"), asked(user)) is Reach.NONE
+    assert match_principal(statement({"AWS": A}, "Allow", "NotPrincipal"), asked(user)) is PrincipalMatch.NONE
 
 
 def test_the_account_can_be_made_a_condition_of_being_listed(monkeypatch):

@@ -25,8 +25,8 @@ def good(**changed):
     return {name: value for name, value in {**GOOD, **changed}.items() if value is not None}
 
 
-def put(policy, known=lambda _: True):
-    return check_bucket_policy(policy, "demo", known=known)
+def put(policy, principal_exists=lambda _: True):
+    return check_bucket_policy(policy, "demo", principal_exists=principal_exists)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_policy_of_exactly_twenty_kilobytes_is_read():
 @pytest.mark.parametrize("who", [USER, "999999999999"])
 def test_a_principal_that_does_not_exist_is_malformed(who):
     with pytest.raises(ApiError, match="MalformedPolicy"):
-        put(text(good(Principal={"AWS": who})), known=lambda _: False)
+        put(text(good(Principal={"AWS": who})), principal_exists=lambda _: False)
 
 
 def test_a_principal_that_is_none_is_named_where_s3_and_iam_name_it():
@@ -249,7 +249,7 @@ def test_a_principal_that_is_none_is_named_where_s3_and_iam_name_it():
 
 
 def test_star_and_services_need_not_exist():
-    assert put(text(good(Principal={"AWS": "*", "Service": "s3.amazonaws.com"})), known=lambda _: False)
+    assert put(text(good(Principal={"AWS": "*", "Service": "s3.amazonaws.com"})), principal_exists=lambda _: False)
 
 
 @pytest.mark.parametrize(

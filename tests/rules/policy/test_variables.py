@@ -1,8 +1,8 @@
 import pytest
 
-from atoll.rules.policy.variables import Variable, Wild, keys_of, resolved, tokens
+from atoll.rules.policy.variables import Variable, Wildcard, keys_of, resolved, tokens
 
-ANY, ONE = Wild.ANY, Wild.ONE
+ANY, ONE = Wildcard.ANY, Wildcard.ONE
 
 
 @pytest.mark.parametrize(

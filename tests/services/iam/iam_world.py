@@ -3,21 +3,21 @@
 import asyncio
 import hashlib
 
-from atoll.domain.call import Answer, Call
+from atoll.control_store import ControlStore
+from atoll.domain.api_call import Call, OperationOutput
 from atoll.domain.caller import Caller
-from atoll.domain.message import EMPTY, Request
+from atoll.domain.http_message import EMPTY, Request
 from atoll.rules.policy.validate import check_identity_policy, check_trust_policy
-from atoll.services.iam.control import OPERATIONS
-from atoll.services.iam.here import Here
-from atoll.services.iam.making import create_world
-from atoll.services.iam.plane import Identities
-from atoll.state import State
+from atoll.services.iam.caller_lookup import Identities
+from atoll.services.iam.dependencies import Dependencies
+from atoll.services.iam.id_generation import create_root_account
+from atoll.services.iam.operations import OPERATIONS
 
 ACCOUNT = "111122223333"
 NOW = 1_800_000_000.5
 
 
-class Dice:
+class RandomBytes:
     """Bytes that are never the same twice and always the same in the next run."""
 
     def __init__(self) -> None:
@@ -30,11 +30,11 @@ class Dice:
 
 class World:
     def __init__(self) -> None:
-        self.state = State.memory()
-        self.dice = Dice()
-        self.here = Here(self.state, self.dice, check_identity_policy, check_trust_policy)
-        self.root_record = asyncio.run(create_world(self.state, account=ACCOUNT, dice=self.dice, now=NOW))
-        self.identities = Identities(self.state, self.dice)
+        self.state = ControlStore.memory()
+        self.random_bytes = RandomBytes()
+        self.deps = Dependencies(self.state, self.random_bytes, check_identity_policy, check_trust_policy)
+        self.root_record = asyncio.run(create_root_account(self.state, account=ACCOUNT, random_bytes=self.random_bytes, now=NOW))
+        self.identities = Identities(self.state, self.random_bytes)
 
     @property
     def root(self) -> Caller:
@@ -55,8 +55,8 @@ class World:
             may=lambda action, resource: True,
         )
 
-    def ask(self, operation: str, caller: Caller | None = None, **members: object) -> Answer:
-        return asyncio.run(OPERATIONS[operation](self.here, self.call(operation, caller), **members))
+    def ask(self, operation: str, caller: Caller | None = None, **members: object) -> OperationOutput:
+        return asyncio.run(OPERATIONS[operation](self.deps, self.call(operation, caller), **members))
 
     def user(self, name: str, **members: object) -> Caller:
         """A new user, as a caller with a key of its own."""

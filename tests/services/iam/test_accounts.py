@@ -5,24 +5,24 @@ import sqlite3
 
 import pytest
 
-from atoll.domain.limits import ACCOUNTS_MAX
-from atoll.rules.token import Session, seal
+from atoll.control_store import ControlStore
+from atoll.domain.quotas import ACCOUNTS_MAX
+from atoll.rules.session_token import Session, encrypt_session
 from atoll.services.iam.accounts import AccountRefused, accounts, create_account
-from atoll.services.iam.finding import key_of
-from atoll.services.iam.making import create_world
-from atoll.services.iam.plane import Identities
+from atoll.services.iam.caller_lookup import Identities
+from atoll.services.iam.id_generation import create_root_account
+from atoll.services.iam.lookup import key_of
 from atoll.services.iam.records import ONLY, SESSION_KEYS, SessionKeyRecord
-from atoll.state import State
-from services.iam.iam_world import ACCOUNT, NOW, Dice
+from services.iam.iam_world import ACCOUNT, NOW, RandomBytes
 
 
-def made(*names, dice=None):
+def made(*names, random_bytes=None):
     """A world with these accounts besides its first one."""
 
     async def whole():
-        state, rolls = State.memory(), dice or Dice()
-        await create_world(state, account=ACCOUNT, dice=rolls, now=NOW)
-        return state, [await create_account(state, name, dice=rolls, now=NOW + at) for at, name in enumerate(names)]
+        state, rolls = ControlStore.memory(), random_bytes or RandomBytes()
+        await create_root_account(state, account=ACCOUNT, random_bytes=rolls, now=NOW)
+        return state, [await create_account(state, name, random_bytes=rolls, now=NOW + at) for at, name in enumerate(names)]
 
     return asyncio.run(whole())
 
@@ -42,7 +42,7 @@ def test_accounts_are_listed_in_the_order_of_their_making_with_ids_and_keys_of_t
 
 def test_each_root_key_speaks_for_its_account():
     state, (ann,) = made("ann")
-    caller = Identities(state, Dice()).key(ann.access_key, "", NOW).caller
+    caller = Identities(state, RandomBytes()).key(ann.access_key, "", NOW).caller
     assert (caller.kind, caller.account, caller.arn) == ("root", ann.account, f"arn:aws:iam::{ann.account}:root")
 
 
@@ -60,7 +60,7 @@ def test_a_name_is_given_once(names):
 
 def test_an_id_is_given_once():
     with pytest.raises(AccountRefused, match="is taken"):
-        made("ann", "bob", dice=lambda n: bytes(n))
+        made("ann", "bob", random_bytes=lambda n: bytes(n))
 
 
 def test_there_are_only_so_many():
@@ -85,7 +85,7 @@ WRITTEN = {
 def before(tmp_path):
     """The state of a home from before accounts, and one account more."""
     path = tmp_path / "state.db"
-    State.open(path).close()
+    ControlStore.open(path).close()
     connection = sqlite3.connect(path)
     connection.execute("UPDATE head SET version = 1")
     connection.executemany("INSERT INTO records VALUES (?, ?, 1, ?)", [(kind, key, body.encode()) for (kind, key), body in WRITTEN.items()])
@@ -93,10 +93,10 @@ def before(tmp_path):
     connection.close()
 
     async def more():
-        state = State.open(path)
-        await create_world(state, dice=Dice(), now=NOW)
-        await create_account(state, "second", dice=Dice(), now=NOW)
-        await state.change(lambda change: change.put(SESSION_KEYS, ONLY, SessionKeyRecord(key=bytes(32))))
+        state = ControlStore.open(path)
+        await create_root_account(state, random_bytes=RandomBytes(), now=NOW)
+        await create_account(state, "second", random_bytes=RandomBytes(), now=NOW)
+        await state.transact(lambda transaction: transaction.put(SESSION_KEYS, ONLY, SessionKeyRecord(key=bytes(32))))
         return state
 
     state = asyncio.run(more())
@@ -105,18 +105,18 @@ def before(tmp_path):
 
 
 def test_records_from_before_accounts_are_the_first_ones(before):
-    identities = Identities(before, Dice())
+    identities = Identities(before, RandomBytes())
     root, ann = identities.key("AKIAROOT", "", NOW).caller, identities.key("AKIAANN", "", NOW).caller
     assert (root.account, ann.account, ann.arn) == (ACCOUNT, ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/dev/Ann")
-    assert [one.source for one in identities.side(ann).identity] == [f"policy arn:aws:iam::{ACCOUNT}:policy/P"]
+    assert [one.source for one in identities.caller_policies(ann).identity] == [f"policy arn:aws:iam::{ACCOUNT}:policy/P"]
     assert identities.role(f"arn:aws:iam::{ACCOUNT}:role/r").id == "AROAR"
     assert [one.name for one in accounts(before)] == ["main", "second"]
 
 
 def test_a_session_token_from_before_accounts_still_speaks_for_its_user(before):
     session = Session(access_key="ASIAX", secret="x", kind="user", user_id="AIDAANN", issued=1, expires=int(NOW) + 9, name="Ann")
-    token = seal(session, key=bytes(32), nonce=bytes(12))
-    assert Identities(before, Dice()).key("ASIAX", token, NOW).caller.arn == f"arn:aws:iam::{ACCOUNT}:user/dev/Ann"
+    token = encrypt_session(session, key=bytes(32), nonce=bytes(12))
+    assert Identities(before, RandomBytes()).key("ASIAX", token, NOW).caller.arn == f"arn:aws:iam::{ACCOUNT}:user/dev/Ann"
 
 
 def test_what_the_first_account_writes_lies_where_it_always_lay(before):

@@ -169,5 +169,5 @@ def test_a_user_with_keys_or_policies_is_not_deleted(world):
     world.ask("DeleteUser", UserName="a")
 
 
-def names(answer):
-    return [user["UserName"] for user in answer.members["Users"]]
+def names(output):
+    return [user["UserName"] for user in output.members["Users"]]

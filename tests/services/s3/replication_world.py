@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from atoll.domain.call import Call
+from atoll.domain.api_call import Call
 from atoll.domain.caller import Caller
 from atoll.domain.errors import ApiError, Upstream
-from atoll.domain.message import EMPTY, Body, Request, Response
-from atoll.domain.objects import Checksum, Facts, Key, Part
-from atoll.domain.shapes import Handler, Store
-from atoll.rules import replication as rules
-from atoll.services.s3.replica import Arrivals, ReplicaHere, receive
-from atoll.services.s3.replication import Replication, ReplicationHere
-from atoll.store.memory import MemoryStore
+from atoll.domain.http_message import EMPTY, Body, Request, Response
+from atoll.domain.interfaces import Handler, Store
+from atoll.domain.objects import Checksum, Key, ObjectMetadata, Part
+from atoll.object_store.memory_store import MemoryStore
+from atoll.rules import replication_status as rules
+from atoll.services.s3.replica_receiver import ReplicaCounters, ReplicaDependencies, receive
+from atoll.services.s3.replication import Replication, ReplicationDependencies
 
 ROLE = "arn:aws:iam::111122223333:role/replicate"
 CALLER = Caller("role", account="111122223333", arn="arn:aws:sts::111122223333:assumed-role/replicate/s3", role_arn=ROLE)
@@ -114,12 +114,12 @@ class Region:
     denied: set[str] = field(default_factory=set)  # actions that the role may not do here
     assumable: bool = True
     up: bool = True
-    lose_answers: bool = False
+    drop_responses: bool = False
     impostor: bool = False  # something in front answers 403 in the region's place
     delay: Callable[[], float] | None = None
     events: list[dict[str, object]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
-    arrivals: Arrivals = field(default_factory=Arrivals)
+    replica_counters: ReplicaCounters = field(default_factory=ReplicaCounters)
     logs: list[dict[str, object]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -141,44 +141,44 @@ class Region:
         bucket: str = "",
         tags: Mapping[str, str] | None = None,
         **more: object,
-    ) -> Facts:
+    ) -> ObjectMetadata:
         bucket = bucket or next(iter(self.buckets))
-        facts = self._born(bucket, key, Facts(size=len(content), etag=rules_md5(content), tags=tags or {}, **more))
-        return await self._stored(bucket, key, content, facts)
+        metadata = self._original(bucket, key, ObjectMetadata(size=len(content), etag=rules_md5(content), tags=tags or {}, **more))
+        return await self._stored(bucket, key, content, metadata)
 
-    async def put_parts(self, key: str, *parts: bytes) -> Facts:
+    async def put_parts(self, key: str, *parts: bytes) -> ObjectMetadata:
         bucket = next(iter(self.buckets))
         table = tuple(Part(n, len(p), rules_md5(p)) for n, p in enumerate(parts, 1))
         whole = b"".join(parts)
-        facts = Facts(size=len(whole), etag=f"{'0' * 32}-{len(parts)}", parts=table, checksum=Checksum("SHA256", "COMPOSITE", "x=-2"))
-        return await self._stored(bucket, key, whole, self._born(bucket, key, facts))
+        metadata = ObjectMetadata(size=len(whole), etag=f"{'0' * 32}-{len(parts)}", parts=table, checksum=Checksum("SHA256", "COMPOSITE", "x=-2"))
+        return await self._stored(bucket, key, whole, self._original(bucket, key, metadata))
 
-    async def mark(self, key: str, *, bucket: str = "", by_user: bool = True) -> Facts:
+    async def mark(self, key: str, *, bucket: str = "", by_user: bool = True) -> ObjectMetadata:
         bucket = bucket or next(iter(self.buckets))
-        return await self._stored(bucket, key, b"", self._born(bucket, key, Facts(marker=True), by_user=by_user))
+        return await self._stored(bucket, key, b"", self._original(bucket, key, ObjectMetadata(marker=True), by_user=by_user))
 
     async def tag(self, key: str, tags: Mapping[str, str], version: str) -> None:
         bucket = next(iter(self.buckets))
         held = self.rules_of(bucket)
-        await self.store.amend(
-            Key(bucket, key), version, lambda facts: rules.retagged(held, key, facts, tags, now_ms=self.now_ms())
+        await self.store.update_metadata(
+            Key(bucket, key), version, lambda metadata: rules.with_changed_tags(held, key, metadata, tags, now_ms=self.now_ms())
         )
 
-    async def _stored(self, bucket: str, key: str, content: bytes, facts: Facts) -> Facts:
-        stored = await self.store.put(Key(bucket, key), Body.of(content), lambda: facts)
-        self.world.nudges[self.name].ring(bucket)
+    async def _stored(self, bucket: str, key: str, content: bytes, metadata: ObjectMetadata) -> ObjectMetadata:
+        stored = await self.store.put(Key(bucket, key), Body.of(content), lambda: metadata)
+        self.world.nudges[self.name].notify(bucket)
         return stored
 
-    def _born(self, bucket: str, key: str, facts: Facts, *, by_user: bool = True) -> Facts:
+    def _original(self, bucket: str, key: str, metadata: ObjectMetadata, *, by_user: bool = True) -> ObjectMetadata:
         held = self.rules_of(bucket)
-        kind = "marker" if facts.marker else "object"
-        owed = rules.destinations(held, key, facts.tags, kind=kind, by_user=by_user) if held else ()
+        kind = "marker" if metadata.marker else "object"
+        pending = rules.destinations(held, key, metadata.tags, kind=kind, by_user=by_user) if held else ()
         version = f"v{next(self.world.versions):04}-{self.name}"
-        return replace(facts, version=version, modified_ms=self.now_ms(), replication=rules.pending(owed))
+        return replace(metadata, version=version, modified_ms=self.now_ms(), replication=rules.pending(pending))
 
     # -- what one sees
 
-    async def head(self, key: str, version: str | None = None, *, bucket: str = "") -> Facts | None:
+    async def head(self, key: str, version: str | None = None, *, bucket: str = "") -> ObjectMetadata | None:
         return await self.store.head(Key(bucket or next(iter(self.buckets)), key), version)
 
     async def read(self, key: str, version: str | None = None) -> bytes | None:
@@ -186,9 +186,9 @@ class Region:
         return None if found is None else await found.body().read_small(1 << 30)
 
     async def status(self, key: str, version: str | None = None) -> str:
-        facts = await self.head(key, version)
-        assert facts is not None
-        return rules.status(facts.replication, replica=facts.replica)
+        metadata = await self.head(key, version)
+        assert metadata is not None
+        return rules.status(metadata.replication, replica=metadata.replica)
 
     @property
     def stored(self) -> list[object]:
@@ -200,7 +200,7 @@ class Region:
 
     # -- the receiving side
 
-    async def answer(self, request: Request) -> Response:
+    async def output(self, request: Request) -> Response:
         self.requests.append(request)
         bucket, _, key = request.path.removeprefix("/").partition("/")
         call = Call(
@@ -208,12 +208,12 @@ class Region:
             allow=self._allow, may=lambda action, arn: action not in self.denied, log={},
         )  # fmt: skip
         try:
-            answer = await receive(ReplicaHere(self.store, self.buckets.get, self.arrivals), call, bucket, unquoted(key))
+            output = await receive(ReplicaDependencies(self.store, self.buckets.get, self.replica_counters), call, bucket, unquoted(key))
         except ApiError as error:
             return Response(error.status, dict(error.headers), Body.of(error.code.encode()))
         finally:
             self.logs.append(call.log)
-        return Response(answer.status, dict(answer.headers), EMPTY)
+        return Response(output.status, dict(output.headers), EMPTY)
 
     def _allow(self, action: str, arn: str) -> None:
         if action in self.denied:
@@ -222,13 +222,13 @@ class Region:
 
 class World:
     def __init__(self, *names: str, seed: int = 0, published: tuple[float, ...] = ()) -> None:
-        from atoll.services.s3.replication import Nudge
+        from atoll.services.s3.replication import ChangeNotifier
 
         self.clock = FakeClock()
-        self.dice = Random(seed)
+        self.uniform = Random(seed)
         self.published = published
         self.versions = itertools.count(1)
-        self.nudges = {name: Nudge() for name in names}
+        self.nudges = {name: ChangeNotifier() for name in names}
         self.regions = {name: Region(name, self) for name in names}
         self.cut: set[frozenset[str]] = set()
         self.changed: dict[str, asyncio.Event] = {}
@@ -267,7 +267,7 @@ class World:
     def start(self, name: str) -> None:
         process = Process(self.regions[name].store)
         self.changed[name] = asyncio.Event()
-        replication = Replication(self._here(self.regions[name], process))
+        replication = Replication(self._deps(self.regions[name], process))
         self.running[name] = process, self.group.create_task(replication.run()), replication
 
     async def stop(self, name: str, *, kill: bool = False) -> None:
@@ -282,14 +282,14 @@ class World:
     async def pass_time(self, seconds: float) -> None:
         await self.clock.advance(seconds)
 
-    def _here(self, region: Region, process: Process) -> ReplicationHere:
+    def _deps(self, region: Region, process: Process) -> ReplicationDependencies:
         event = self.changed[region.name]
 
         async def changed() -> None:
             await event.wait()
             event.clear()
 
-        return ReplicationHere(
+        return ReplicationDependencies(
             region=region.name,
             store=process,  # type: ignore[arg-type]
             clock=self.clock,
@@ -300,23 +300,23 @@ class World:
             peer=lambda other: self._link(region.name, other),
             assume=lambda arn: CALLER if region.assumable else None,
             may=lambda caller, action, arn: action not in region.denied,
-            dice=self.dice.random,
+            uniform=self.uniform.random,
             log=region.events.append,
             published=self.published,
-            nudge=self.nudges[region.name],
+            change_notifier=self.nudges[region.name],
         )
 
-    def _link(self, here: str, there: str) -> Handler:
+    def _link(self, deps: str, there: str) -> Handler:
         async def send(request: Request) -> Response:
             region = self.regions[there]
             if region.delay is not None:
                 await self.clock.sleep(region.delay())
-            if not region.up or frozenset((here, there)) in self.cut:
+            if not region.up or frozenset((deps, there)) in self.cut:
                 raise Upstream(f"{there} does not answer")
             if region.impostor:
                 return Response(403)
-            response = await region.answer(request)
-            if region.lose_answers:
+            response = await region.output(request)
+            if region.drop_responses:
                 raise Upstream("the connection broke before the answer")
             return response
 

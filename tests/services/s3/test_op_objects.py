@@ -4,33 +4,33 @@ import pytest
 
 from atoll.domain.caller import ANONYMOUS
 from atoll.domain.errors import ApiError
-from s3world import World, broken, read, slowly, story
+from s3world import World, broken, read, scenario, slowly
 
 NOW = datetime.fromtimestamp(1_800_000_000, UTC)
 HELLO_MD5 = '"5d41402abc4b2a76b9719d911017c592"'
 
 
-@story()
+@scenario()
 async def test_what_was_put_comes_back_with_its_headers(world: World):
     await world.bucket()
-    put = await world.do(
+    put = await world.execute(
         "PutObject", b"hello", Bucket="bkt", Key="dir//a b+ü", ContentType="text/plain", CacheControl="no-store",
         Metadata={"Mtime": "1.5"}, headers={"expires": "soon"},
     )  # fmt: skip
-    answer = await world.do("GetObject", Bucket="bkt", Key="dir//a b+ü")
+    output = await world.execute("GetObject", Bucket="bkt", Key="dir//a b+ü")
     assert put.members == {"ETag": HELLO_MD5, "ChecksumCRC64NVME": "M3eFcAZSQlc=", "ChecksumType": "FULL_OBJECT"}
-    assert await read(answer) == b"hello"
-    assert (answer.status, answer.members["ContentLength"], answer.members["AcceptRanges"]) == (200, 5, "bytes")
-    assert answer.members["ContentType"] == "text/plain"
-    assert (answer.members["CacheControl"], answer.members["Expires"]) == ("no-store", "soon")
-    assert answer.members["Metadata"] == {"mtime": "1.5"}
-    assert answer.members["ETag"] == HELLO_MD5
-    assert "VersionId" not in answer.members
-    assert "ChecksumCRC64NVME" not in answer.members
-    assert "StorageClass" not in answer.members
+    assert await read(output) == b"hello"
+    assert (output.status, output.members["ContentLength"], output.members["AcceptRanges"]) == (200, 5, "bytes")
+    assert output.members["ContentType"] == "text/plain"
+    assert (output.members["CacheControl"], output.members["Expires"]) == ("no-store", "soon")
+    assert output.members["Metadata"] == {"mtime": "1.5"}
+    assert output.members["ETag"] == HELLO_MD5
+    assert "VersionId" not in output.members
+    assert "ChecksumCRC64NVME" not in output.members
+    assert "StorageClass" not in output.members
 
 
-@story()
+@scenario()
 async def test_no_type_is_stored_as_binary_and_aws_chunked_is_never_stored(world: World):
     await world.bucket()
     await world.put("plain", ContentEncoding="aws-chunked")
@@ -41,15 +41,15 @@ async def test_no_type_is_stored_as_binary_and_aws_chunked_is_never_stored(world
     assert [(await world.head(key))["ContentEncoding"] for key in ("front", "back")] == ["gzip", "gzip"]
 
 
-@story()
+@scenario()
 async def test_a_body_of_unknown_length_is_measured_as_it_comes(world: World):
     await world.bucket()
-    put = await world.do("PutObject", slowly(b"he", b"llo"), Bucket="bkt", Key="k")
+    put = await world.execute("PutObject", slowly(b"he", b"llo"), Bucket="bkt", Key="k")
     assert put.members["ETag"] == HELLO_MD5
     assert (await world.head("k"))["ContentLength"] == 5
 
 
-@story()
+@scenario()
 async def test_a_wrong_checksum_at_the_end_leaves_the_old_object(world: World):
     await world.bucket()
     await world.put("k", b"old")
@@ -58,23 +58,23 @@ async def test_a_wrong_checksum_at_the_end_leaves_the_old_object(world: World):
     assert await world.get("k") == b"old"
 
 
-@story()
+@scenario()
 async def test_the_asked_checksum_is_stored_and_shown_only_in_mode_enabled(world: World):
     await world.bucket()
-    put = await world.do("PutObject", b"hello", Bucket="bkt", Key="k", headers={"x-amz-checksum-crc32": "NhCmhg=="})
+    put = await world.execute("PutObject", b"hello", Bucket="bkt", Key="k", headers={"x-amz-checksum-crc32": "NhCmhg=="})
     assert (put.members["ChecksumCRC32"], put.members["ChecksumType"]) == ("NhCmhg==", "FULL_OBJECT")
     assert (await world.head("k", ChecksumMode="enabled"))["ChecksumCRC32"] == "NhCmhg=="
     assert "ChecksumCRC32" not in await world.head("k")
 
 
-@story()
+@scenario()
 async def test_no_checksum_of_the_whole_goes_with_a_part_of_it(world: World):
     await world.bucket()
     await world.put("k")
-    answer = await world.do("GetObject", Bucket="bkt", Key="k", Range="bytes=1-2", ChecksumMode="ENABLED")
-    assert await read(answer) == b"el"
-    assert (answer.status, answer.members["ContentRange"]) == (206, "bytes 1-2/5")
-    assert not [name for name in answer.members if name.startswith("Checksum")]
+    output = await world.execute("GetObject", Bucket="bkt", Key="k", Range="bytes=1-2", ChecksumMode="ENABLED")
+    assert await read(output) == b"el"
+    assert (output.status, output.members["ContentRange"]) == (206, "bytes 1-2/5")
+    assert not [name for name in output.members if name.startswith("Checksum")]
 
 
 @pytest.mark.parametrize(
@@ -91,46 +91,46 @@ async def test_no_checksum_of_the_whole_goes_with_a_part_of_it(world: World):
     ],
 )
 def test_ranges_are_clamped_or_ignored(asked, status, body):
-    @story()
-    async def told(world: World):
+    @scenario()
+    async def steps(world: World):
         await world.bucket()
         await world.put("k")
-        got = await world.do("GetObject", Bucket="bkt", Key="k", Range=asked)
-        head = await world.do("HeadObject", Bucket="bkt", Key="k", Range=asked)
+        got = await world.execute("GetObject", Bucket="bkt", Key="k", Range=asked)
+        head = await world.execute("HeadObject", Bucket="bkt", Key="k", Range=asked)
         assert (got.status, head.status) == (status, status)
         assert (await read(got), head.members["ContentLength"]) == (body, len(body))
 
-    told()
+    steps()
 
 
 @pytest.mark.parametrize("asked", ["bytes=5-", "bytes=-0", "bytes=9-10"])
 def test_a_range_behind_the_end_is_416(asked):
-    @story()
-    async def told(world: World):
+    @scenario()
+    async def steps(world: World):
         await world.bucket()
         await world.put("k")
         error = await world.refused("GetObject", Bucket="bkt", Key="k", Range=asked)
         assert (error.status, error.code, error.headers["content-range"]) == (416, "InvalidRange", "bytes */5")
         assert error.details == {"RangeRequested": asked, "ActualObjectSize": "5"}
 
-    told()
+    steps()
 
 
-@story()
+@scenario()
 async def test_an_object_in_one_piece_is_its_own_first_part(world: World):
     await world.bucket()
     await world.put("k")
-    answer = await world.do("HeadObject", Bucket="bkt", Key="k", PartNumber=1, ChecksumMode="ENABLED")
-    assert (answer.status, answer.members["ContentRange"]) == (206, "bytes 0-4/5")
-    assert answer.members["ChecksumCRC64NVME"] == "M3eFcAZSQlc="
-    assert "PartsCount" not in answer.members
+    output = await world.execute("HeadObject", Bucket="bkt", Key="k", PartNumber=1, ChecksumMode="ENABLED")
+    assert (output.status, output.members["ContentRange"]) == (206, "bytes 0-4/5")
+    assert output.members["ChecksumCRC64NVME"] == "M3eFcAZSQlc="
+    assert "PartsCount" not in output.members
     beyond = await world.refused("GetObject", Bucket="bkt", Key="k", PartNumber=2)
     both = await world.refused("GetObject", Bucket="bkt", Key="k", PartNumber=1, Range="bytes=0-1")
     assert (beyond.status, beyond.details) == (416, {"PartNumberRequested": "2", "ActualPartCount": "1"})
     assert both.code == "InvalidRequest"
 
 
-@story()
+@scenario()
 async def test_an_empty_object_is_read_whole(world: World):
     await world.bucket()
     await world.put("k", b"")
@@ -153,14 +153,14 @@ async def test_an_empty_object_is_read_whole(world: World):
     ],
 )
 def test_read_conditions_in_the_order_of_rfc_9110(conditions, code):
-    @story()
-    async def told(world: World):
+    @scenario()
+    async def steps(world: World):
         await world.bucket()
         await world.put("k")
-        outcome = await _code(world.do("HeadObject", Bucket="bkt", Key="k", **conditions))
+        outcome = await _code(world.execute("HeadObject", Bucket="bkt", Key="k", **conditions))
         assert outcome == code
 
-    told()
+    steps()
 
 
 async def _code(doing) -> str:
@@ -171,7 +171,7 @@ async def _code(doing) -> str:
     return ""
 
 
-@story()
+@scenario()
 async def test_304_carries_etag_and_date(world: World):
     await world.bucket()
     await world.put("k")
@@ -193,16 +193,16 @@ async def test_304_carries_etag_and_date(world: World):
     ],
 )
 def test_write_conditions(there, conditions, status, code):
-    @story()
-    async def told(world: World):
+    @scenario()
+    async def steps(world: World):
         await world.bucket()
         await world.put("k" if there else "other")
-        assert await _code(world.do("PutObject", b"new", Bucket="bkt", Key="k", **conditions)) == code
+        assert await _code(world.execute("PutObject", b"new", Bucket="bkt", Key="k", **conditions)) == code
 
-    told()
+    steps()
 
 
-@story()
+@scenario()
 async def test_a_missing_object_is_404_only_for_who_may_list(world: World):
     await world.bucket()
     listing = await world.refused("GetObject", Bucket="bkt", Key="k")
@@ -212,7 +212,7 @@ async def test_a_missing_object_is_404_only_for_who_may_list(world: World):
     assert (blind.status, blind.code) == (403, "AccessDenied")
 
 
-@story()
+@scenario()
 async def test_overrides_are_for_signed_calls_in_latin_1(world: World):
     await world.bucket()
     await world.put("k")
@@ -222,7 +222,7 @@ async def test_overrides_are_for_signed_calls_in_latin_1(world: World):
     assert (unsigned.code, exotic.code) == ("InvalidRequest", "InvalidArgument")
 
 
-@story()
+@scenario()
 async def test_tags_come_with_the_object_and_are_counted_for_who_may_read_them(world: World):
     await world.bucket()
     await world.put("k", Tagging="a=1&b=%C3%BC")
@@ -231,7 +231,7 @@ async def test_tags_come_with_the_object_and_are_counted_for_who_may_read_them(w
     assert "TagCount" not in await world.head("k")
 
 
-@story()
+@scenario()
 async def test_text_beyond_ascii_in_metadata_comes_back_as_an_encoded_word(world: World):
     await world.bucket()
     await world.put("k", Metadata={"name": "ü".encode().decode("latin-1")})
@@ -250,16 +250,16 @@ async def test_text_beyond_ascii_in_metadata_comes_back_as_an_encoded_word(world
     ],
 )
 def test_what_an_object_cannot_have_is_refused(members, code):
-    @story()
-    async def told(world: World):
+    @scenario()
+    async def steps(world: World):
         await world.bucket()
         assert (await world.refused("PutObject", b"x", Bucket="bkt", Key="k", **members)).code == code
         assert await world.keys() == []
 
-    told()
+    steps()
 
 
-@story()
+@scenario()
 async def test_keys_have_1024_bytes(world: World):
     await world.bucket()
     await world.put("ü" * 512, ACL="bucket-owner-full-control", StorageClass="STANDARD")
@@ -268,8 +268,8 @@ async def test_keys_have_1024_bytes(world: World):
 
 @pytest.mark.parametrize("nothing", ["", '""', 'W/""'])
 def test_an_if_match_that_names_nothing_matches_nothing(nothing):
-    @story()
-    async def told(world: World):
+    @scenario()
+    async def steps(world: World):
         await world.bucket()
         await world.put("k")
         put = await world.refused("PutObject", b"new", Bucket="bkt", Key="k", IfMatch=nothing)
@@ -277,4 +277,4 @@ def test_an_if_match_that_names_nothing_matches_nothing(nothing):
         assert (put.status, gone.status) == (412, 412)
         assert await world.get("k") == b"hello"
 
-    told()
+    steps()

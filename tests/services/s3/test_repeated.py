@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from atoll.domain.call import Answer
+from atoll.domain.api_call import OperationOutput
 from atoll.domain.errors import ApiError
-from atoll.services.s3.buckets import configure
-from atoll.store.disk.engine import DiskStore
-from atoll.store.memory import MemoryStore
+from atoll.object_store.disk.disk_store import DiskStore
+from atoll.object_store.memory_store import MemoryStore
+from atoll.services.s3.bucket_lookup import configure
 from s3world import Ticks, World
 
 CLIENTS = 5
@@ -32,13 +32,13 @@ async def _store(engine: str, folder, region: str, now_ms):
 def on_both_engines(region: str = "us-east-1", compat: str = "strict"):
     """An async test that is given a fresh world over the memory engine, and one over the disk engine."""
 
-    def tell(told):
+    def tell(steps):
         async def whole(engine, folder):
             clock = Ticks(1_800_000_000.25)
             async with _store(engine, folder, region, lambda: int(clock.seconds * 1000)) as store:
                 world = World(region, compat=compat, clock=clock, store=store)
                 try:
-                    await told(world)
+                    await steps(world)
                 finally:
                     world.state.close()
 
@@ -46,13 +46,13 @@ def on_both_engines(region: str = "us-east-1", compat: str = "strict"):
         def test(engine, tmp_path):
             asyncio.run(whole(engine, tmp_path))
 
-        test.__name__ = told.__name__
+        test.__name__ = steps.__name__
         return test
 
     return tell
 
 
-async def outcome(doing) -> Answer | str:
+async def outcome(doing) -> OperationOutput | str:
     """The answer, or the code of the refusal."""
     try:
         return await doing
@@ -60,17 +60,17 @@ async def outcome(doing) -> Answer | str:
         return error.code
 
 
-async def at_once(*calls) -> list[Answer | str]:
+async def at_once(*calls) -> list[OperationOutput | str]:
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(outcome(call)) for call in calls]
     return [task.result() for task in tasks]
 
 
-async def five(world: World, operation: str, body: bytes = b"", **members) -> list[Answer | str]:
-    return await at_once(*(world.do(operation, body, **members) for _ in range(CLIENTS)))
+async def five(world: World, operation: str, body: bytes = b"", **members) -> list[OperationOutput | str]:
+    return await at_once(*(world.execute(operation, body, **members) for _ in range(CLIENTS)))
 
 
-def codes(outcomes: list[Answer | str]) -> Counter[str]:
+def codes(outcomes: list[OperationOutput | str]) -> Counter[str]:
     return Counter(each if isinstance(each, str) else "done" for each in outcomes)
 
 
@@ -81,12 +81,12 @@ async def test_five_clients_that_delete_the_same_versions_are_all_told_of_succes
     for _ in range(3):
         for number in range(5):
             await world.put(f"d{number}")
-    rows = (await world.do("ListObjectVersions", Bucket="bkt")).members["_entries"]
+    rows = (await world.execute("ListObjectVersions", Bucket="bkt")).members["_entries"]
     wanted = [{"Key": row["Key"], "VersionId": row["VersionId"]} for _, row in rows]
     answers = await five(world, "DeleteObjects", Bucket="bkt", Delete={"Objects": wanted})
     assert len(wanted) == 15
-    assert [answer.members for answer in answers] == [{"Deleted": wanted}] * CLIENTS
-    assert (await world.do("ListObjectVersions", Bucket="bkt")).members["_entries"] == []
+    assert [output.members for output in answers] == [{"Deleted": wanted}] * CLIENTS
+    assert (await world.execute("ListObjectVersions", Bucket="bkt")).members["_entries"] == []
 
 
 @on_both_engines()
@@ -94,16 +94,16 @@ async def test_a_version_that_five_delete_at_once_is_deleted_for_each(world: Wor
     await world.bucket(versioning="Enabled")
     version = (await world.put("k"))["VersionId"]
     answers = await five(world, "DeleteObject", Bucket="bkt", Key="k", VersionId=version)
-    assert [(answer.status, answer.members) for answer in answers] == [(204, {"VersionId": version})] * CLIENTS
+    assert [(output.status, output.members) for output in answers] == [(204, {"VersionId": version})] * CLIENTS
 
 
 @on_both_engines()
 async def test_a_marker_that_five_delete_at_once_shows_the_object_again(world: World):
     await world.bucket(versioning="Enabled")
     await world.put("k", b"back")
-    marker = (await world.do("DeleteObject", Bucket="bkt", Key="k")).members["VersionId"]
+    marker = (await world.execute("DeleteObject", Bucket="bkt", Key="k")).members["VersionId"]
     answers = await five(world, "DeleteObject", Bucket="bkt", Key="k", VersionId=marker)
-    assert [answer.members["VersionId"] for answer in answers] == [marker] * CLIENTS
+    assert [output.members["VersionId"] for output in answers] == [marker] * CLIENTS
     assert await world.get("k") == b"back"
 
 
@@ -111,27 +111,27 @@ async def test_a_marker_that_five_delete_at_once_shows_the_object_again(world: W
 @pytest.mark.parametrize("operation", ["DeleteObject", "DeleteObjects"])
 def test_a_key_that_five_delete_at_once_is_gone_and_leaves_one_marker_at_most(operation, versioning, left, tmp_path):
     @on_both_engines()
-    async def told(world: World):
+    async def steps(world: World):
         await world.bucket(versioning=versioning)
         await world.put("k")
         members = {"Key": "k"} if operation == "DeleteObject" else {"Delete": {"Objects": [{"Key": "k"}]}}
         answers = await five(world, operation, Bucket="bkt", **members)
         assert codes(answers) == {"done": CLIENTS}
-        assert not any("Errors" in answer.members for answer in answers)
-        rows = (await world.do("ListObjectVersions", Bucket="bkt")).members["_entries"]
+        assert not any("Errors" in output.members for output in answers)
+        rows = (await world.execute("ListObjectVersions", Bucket="bkt")).members["_entries"]
         assert [row["VersionId"] for _, row in rows] == left
 
     for engine in ("memory", "disk"):
-        told(engine, tmp_path)
+        steps(engine, tmp_path)
 
 
 async def _upload(world: World, **members) -> str:
-    return (await world.do("CreateMultipartUpload", Bucket="bkt", Key="k", **members)).members["UploadId"]
+    return (await world.execute("CreateMultipartUpload", Bucket="bkt", Key="k", **members)).members["UploadId"]
 
 
 async def _part(world: World, upload: str) -> dict:
-    answer = await world.do("UploadPart", b"part", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1)
-    return {"PartNumber": 1, "ETag": answer.members["ETag"]}
+    output = await world.execute("UploadPart", b"part", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1)
+    return {"PartNumber": 1, "ETag": output.members["ETag"]}
 
 
 @on_both_engines()
@@ -139,8 +139,8 @@ async def test_a_part_that_five_send_at_once_is_one_part(world: World):
     await world.bucket()
     upload = await _upload(world)
     answers = await five(world, "UploadPart", b"part", Bucket="bkt", Key="k", UploadId=upload, PartNumber=1)
-    listed = (await world.do("ListParts", Bucket="bkt", Key="k", UploadId=upload)).members["Parts"]
-    assert len({answer.members["ETag"] for answer in answers}) == 1
+    listed = (await world.execute("ListParts", Bucket="bkt", Key="k", UploadId=upload)).members["Parts"]
+    assert len({output.members["ETag"] for output in answers}) == 1
     assert [(part["PartNumber"], part["ETag"]) for part in listed] == [(1, answers[0].members["ETag"])]
 
 
@@ -151,9 +151,9 @@ async def test_an_upload_that_five_complete_at_once_is_one_version_and_one_answe
     parts = {"Parts": [await _part(world, upload)]}
     call = {"Bucket": "bkt", "Key": "k", "UploadId": upload, "MultipartUpload": parts}
     answers = await five(world, "CompleteMultipartUpload", **call)
-    again = await world.do("CompleteMultipartUpload", **call)
-    assert {tuple(sorted(answer.members.items())) for answer in (*answers, again)} == {tuple(sorted(again.members.items()))}
-    assert len((await world.do("ListObjectVersions", Bucket="bkt")).members["_entries"]) == 1
+    again = await world.execute("CompleteMultipartUpload", **call)
+    assert {tuple(sorted(output.members.items())) for output in (*answers, again)} == {tuple(sorted(again.members.items()))}
+    assert len((await world.execute("ListObjectVersions", Bucket="bkt")).members["_entries"]) == 1
 
 
 @on_both_engines()
@@ -172,8 +172,8 @@ async def test_an_abort_and_a_complete_that_meet_agree_on_what_there_is(world: W
         upload = await _upload(world)
         call = {"Bucket": "bkt", "Key": "k", "UploadId": upload}
         parts = {"Parts": [await _part(world, upload)]}
-        complete = world.do("CompleteMultipartUpload", **call, MultipartUpload=parts)
-        abort = world.do("AbortMultipartUpload", **call)
+        complete = world.execute("CompleteMultipartUpload", **call, MultipartUpload=parts)
+        abort = world.execute("AbortMultipartUpload", **call)
         calls = (complete, abort) if turn % 2 else (abort, complete)
         found = dict(zip(("complete", "abort") if turn % 2 else ("abort", "complete"), await at_once(*calls), strict=True))
         made = not isinstance(found["complete"], str)
@@ -181,7 +181,7 @@ async def test_an_abort_and_a_complete_that_meet_agree_on_what_there_is(world: W
         assert found["abort"].status == 204
         assert await world.keys() == (["k"] if made else [])
         assert await world.store.scan("bkt!uploads") == []
-        await world.do("DeleteObject", Bucket="bkt", Key="k")
+        await world.execute("DeleteObject", Bucket="bkt", Key="k")
 
 
 @pytest.mark.parametrize(
@@ -194,13 +194,13 @@ async def test_an_abort_and_a_complete_that_meet_agree_on_what_there_is(world: W
 )
 def test_a_bucket_that_its_owner_creates_five_times_at_once_is_one_bucket(region, compat, expected, tmp_path):
     @on_both_engines(region, compat)
-    async def told(world: World):
+    async def steps(world: World):
         location = {} if region == "us-east-1" else {"LocationConstraint": region}
         assert codes(await five(world, "CreateBucket", Bucket="bkt", CreateBucketConfiguration=location)) == expected
-        assert [row["Name"] for row in (await world.do("ListBuckets")).members["Buckets"]] == ["bkt"]
+        assert [row["Name"] for row in (await world.execute("ListBuckets")).members["Buckets"]] == ["bkt"]
 
     for engine in ("memory", "disk"):
-        told(engine, tmp_path / engine)
+        steps(engine, tmp_path / engine)
 
 
 @on_both_engines()
@@ -248,18 +248,18 @@ SETTINGS = [
 @pytest.mark.parametrize(("put", "members", "get", "unset"), SETTINGS, ids=[row[0] for row in SETTINGS])
 def test_a_setting_that_five_put_or_delete_at_once_is_put_or_deleted_for_each(put, members, get, unset, tmp_path):
     @on_both_engines()
-    async def told(world: World):
+    async def steps(world: World):
         await world.bucket(versioning="Enabled")
         await world.bucket("far", versioning="Enabled")
         assert codes(await five(world, put, Bucket="bkt", **members)) == {"done": CLIENTS}
-        assert (await world.do(get, Bucket="bkt")).members
+        assert (await world.execute(get, Bucket="bkt")).members
         if unset is not None:
             assert codes(await five(world, put.replace("Put", "Delete"), Bucket="bkt")) == {"done": CLIENTS}
             assert (await world.refused(get, Bucket="bkt")).code == unset
-            await world.do(put.replace("Put", "Delete"), Bucket="bkt")
+            await world.execute(put.replace("Put", "Delete"), Bucket="bkt")
 
     for engine in ("memory", "disk"):
-        told(engine, tmp_path)
+        steps(engine, tmp_path)
 
 
 @on_both_engines()
@@ -267,20 +267,20 @@ async def test_two_replication_configurations_never_share_a_version(world: World
     await world.bucket(versioning="Enabled")
     await world.bucket("far", versioning="Enabled")
     put = {"Bucket": "bkt", "ReplicationConfiguration": {"Role": ROLE, "Rules": [RULE]}}
-    await world.do("PutBucketReplication", **put)
+    await world.execute("PutBucketReplication", **put)
     calls = [("PutBucketReplication", put), ("DeleteBucketReplication", {"Bucket": "bkt"})] * 3
     seen = {1}
 
-    async def change(operation: str, members: dict) -> Answer:
-        answer = await world.do(operation, **members)
-        seen.add(world.here.locate("bkt").replication_version)
-        return answer
+    async def change(operation: str, members: dict) -> OperationOutput:
+        output = await world.execute(operation, **members)
+        seen.add(world.deps.bucket_record("bkt").replication_version)
+        return output
 
     assert codes(await at_once(*(change(*call) for call in calls))) == {"done": 6}
-    last = world.here.locate("bkt")
-    await world.do("DeleteBucketReplication", Bucket="bkt")
-    await world.do("PutBucketReplication", **put)
-    assert world.here.locate("bkt").replication_version > last.replication_version >= max(seen) >= 4
+    last = world.deps.bucket_record("bkt")
+    await world.execute("DeleteBucketReplication", Bucket="bkt")
+    await world.execute("PutBucketReplication", **put)
+    assert world.deps.bucket_record("bkt").replication_version > last.replication_version >= max(seen) >= 4
 
 
 @on_both_engines()
@@ -289,9 +289,9 @@ async def test_a_public_policy_does_not_slip_past_a_block_that_comes_at_the_same
     public = POLICY.replace("Deny", "Allow")
     on = {"PublicAccessBlockConfiguration": {"BlockPublicPolicy": True}}
     off = {"PublicAccessBlockConfiguration": {"BlockPublicPolicy": False}}
-    await world.do("PutPublicAccessBlock", Bucket="bkt", **off)
+    await world.execute("PutPublicAccessBlock", Bucket="bkt", **off)
     block, put = await at_once(
-        world.do("PutPublicAccessBlock", Bucket="bkt", **on), world.do("PutBucketPolicy", Bucket="bkt", Policy=public)
+        world.execute("PutPublicAccessBlock", Bucket="bkt", **on), world.execute("PutBucketPolicy", Bucket="bkt", Policy=public)
     )
     assert (codes([block]), put) == ({"done": 1}, "AccessDenied")
 
@@ -301,17 +301,17 @@ async def test_tags_that_five_delete_at_once_are_gone_for_each(world: World):
     await world.bucket()
     await world.put("k", Tagging="a=1")
     assert codes(await five(world, "DeleteObjectTagging", Bucket="bkt", Key="k")) == {"done": CLIENTS}
-    assert (await world.do("GetObjectTagging", Bucket="bkt", Key="k")).members["TagSet"] == []
-    await world.do("DeleteObjectTagging", Bucket="bkt", Key="k")
+    assert (await world.execute("GetObjectTagging", Bucket="bkt", Key="k")).members["TagSet"] == []
+    await world.execute("DeleteObjectTagging", Bucket="bkt", Key="k")
 
 
 @on_both_engines()
 async def test_a_setting_meant_for_a_bucket_that_is_gone_does_not_land_on_the_next_of_its_name(world: World):
     await world.bucket()
-    meant = world.here.locate("bkt")
-    await world.do("DeleteBucket", Bucket="bkt")
+    meant = world.deps.bucket_record("bkt")
+    await world.execute("DeleteBucket", Bucket="bkt")
     world.clock.seconds += 1
     await world.bucket()
     with pytest.raises(ApiError, match="NoSuchBucket"):
-        await configure(world.here, meant, tags={"a": "1"})
-    assert world.here.locate("bkt").tags == {}
+        await configure(world.deps, meant, tags={"a": "1"})
+    assert world.deps.bucket_record("bkt").tags == {}

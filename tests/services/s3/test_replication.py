@@ -2,10 +2,10 @@ import asyncio
 
 import pytest
 
-from atoll.domain.limits import MiB
 from atoll.domain.objects import Key
-from atoll.rules.replication import requeued
-from atoll.services.s3.lane import IN_FLIGHT_MAX, cursor_key
+from atoll.domain.quotas import MiB
+from atoll.rules.replication_status import with_pending
+from atoll.services.s3.bucket_replicator import IN_FLIGHT_MAX, cursor_key
 from services.s3.replication_world import World, configuration, rule, settle
 
 
@@ -25,10 +25,10 @@ def test_a_copy_has_the_version_id_the_times_the_metadata_the_tags_and_the_etag_
     async def scene():
         world = two()
         async with world.started():
-            born = await world["virginia"].put("a/ü b", b"hello", tags={"k": "v"}, meta={"m": "1"}, headers={"content-type": "text/x"})
+            original = await world["virginia"].put("a/ü b", b"hello", tags={"k": "v"}, meta={"m": "1"}, headers={"content-type": "text/x"})
             await world.pass_time(0.2)
-            copy = await world["tokyo"].head("a/ü b", born.version)
-            assert (copy.version, copy.modified_ms, copy.stamp, copy.etag) == (born.version, born.modified_ms, born.stamp, born.etag)
+            copy = await world["tokyo"].head("a/ü b", original.version)
+            assert (copy.version, copy.modified_ms, copy.stamp, copy.etag) == (original.version, original.modified_ms, original.stamp, original.etag)
             assert (copy.tags, copy.meta, copy.headers, copy.size) == ({"k": "v"}, {"m": "1"}, {"content-type": "text/x"}, 5)
             assert await world["tokyo"].read("a/ü b") == b"hello"
 
@@ -39,10 +39,10 @@ def test_a_multipart_copy_keeps_its_parts_and_checksum():
     async def scene():
         world = two()
         async with world.started():
-            born = await world["virginia"].put_parts("big", b"a" * 70_000, b"b" * 50_000, b"c")
+            original = await world["virginia"].put_parts("big", b"a" * 70_000, b"b" * 50_000, b"c")
             await world.pass_time(0.2)
             copy = await world["tokyo"].head("big")
-            assert (copy.parts, copy.etag, copy.checksum) == (born.parts, born.etag, born.checksum)
+            assert (copy.parts, copy.etag, copy.checksum) == (original.parts, original.etag, original.checksum)
             assert len(await world["tokyo"].read("big")) == 120_001
 
     asyncio.run(scene())
@@ -103,8 +103,8 @@ def test_with_two_destinations_of_which_one_refuses_the_header_says_failed():
         async with world.started():
             await world["virginia"].put("k")
             await world.pass_time(0.2)
-            facts = await world["virginia"].head("k")
-            assert facts.replication == {"b-tokyo": "COMPLETED", "b-oregon": "FAILED"}
+            metadata = await world["virginia"].head("k")
+            assert metadata.replication == {"b-tokyo": "COMPLETED", "b-oregon": "FAILED"}
             assert await world["virginia"].status("k") == "FAILED"
 
     asyncio.run(scene())
@@ -133,7 +133,7 @@ def test_a_region_that_is_said_to_be_back_is_tried_at_once():
             await world["virginia"].put("k")
             await world.pass_time(300)
             world["tokyo"].up = True
-            world.running["virginia"][2].returned("tokyo")
+            world.running["virginia"][2].region_recovered("tokyo")
             await settle()
             assert await world["virginia"].status("k") == "COMPLETED"
 
@@ -151,7 +151,7 @@ def test_an_outage_is_probed_by_one_copy_at_a_time():
             assert len(world["virginia"].reported("replication.retry")) < IN_FLIGHT_MAX + 24
             world["tokyo"].up = True
             await world.pass_time(61)
-            assert world["tokyo"].arrivals.stored == 100
+            assert world["tokyo"].replica_counters.stored == 100
 
     asyncio.run(scene())
 
@@ -259,9 +259,9 @@ def test_a_change_of_tags_follows_its_object_without_the_bytes():
     async def scene():
         world = two()
         async with world.started():
-            born = await world["virginia"].put("k", b"x" * 1000)
+            original = await world["virginia"].put("k", b"x" * 1000)
             await world.pass_time(0.2)
-            await world["virginia"].tag("k", {"new": "1"}, born.version)
+            await world["virginia"].tag("k", {"new": "1"}, original.version)
             assert await world["virginia"].status("k") == "PENDING"
             await world.pass_time(1.1)
             assert (await world["tokyo"].head("k")).tags == {"new": "1"}
@@ -276,9 +276,9 @@ def test_a_change_of_tags_while_the_copy_is_under_way_is_not_lost():
         world = two()
         world["tokyo"].delay = lambda: 2.0
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(1)
-            await world["virginia"].tag("k", {"new": "1"}, born.version)
+            await world["virginia"].tag("k", {"new": "1"}, original.version)
             await world.pass_time(10)
             assert (await world["tokyo"].head("k")).tags == {"new": "1"}
             assert await world["virginia"].status("k") == "COMPLETED"
@@ -290,10 +290,10 @@ def test_a_change_of_tags_does_not_bring_back_a_version_that_the_destination_del
     async def scene():
         world = two()
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(0.2)
-            await world["tokyo"].store.delete(Key("b-tokyo", "k"), born.version)
-            await world["virginia"].tag("k", {"new": "1"}, born.version)
+            await world["tokyo"].store.delete(Key("b-tokyo", "k"), original.version)
+            await world["virginia"].tag("k", {"new": "1"}, original.version)
             await world.pass_time(1.1)
             assert await world["tokyo"].head("k") is None
             assert world["virginia"].events[-1]["reason"] == "DstVersionNotFound"
@@ -306,9 +306,9 @@ def test_tags_of_a_replica_travel_back_with_replica_modifications_and_the_header
         world = World("virginia", "tokyo")
         world.mesh(SourceSelectionCriteria={"ReplicaModifications": {"Status": "Enabled"}})
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(0.2)
-            await world["tokyo"].tag("k", {"back": "1"}, born.version)
+            await world["tokyo"].tag("k", {"back": "1"}, original.version)
             assert await world["tokyo"].status("k") == "PENDING"
             await world.pass_time(1.1)
             assert (await world["virginia"].head("k")).tags == {"back": "1"}
@@ -323,9 +323,9 @@ def test_tags_of_a_replica_stay_where_they_are_without_replica_modifications():
         world = World("virginia", "tokyo")
         world.mesh()
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(0.2)
-            await world["tokyo"].tag("k", {"back": "1"}, born.version)
+            await world["tokyo"].tag("k", {"back": "1"}, original.version)
             await world.pass_time(1.1)
             assert (await world["virginia"].head("k")).tags == {}
             assert await world["tokyo"].status("k") == "REPLICA"
@@ -372,11 +372,11 @@ def test_a_version_deleted_by_its_id_stays_at_the_destination():
         world = World("virginia", "tokyo")
         world.mesh()
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(0.2)
-            await world["virginia"].store.delete(Key("b-virginia", "k"), born.version)
+            await world["virginia"].store.delete(Key("b-virginia", "k"), original.version)
             await world.pass_time(5)
-            assert await world["tokyo"].head("k", born.version) is not None
+            assert await world["tokyo"].head("k", original.version) is not None
             assert await world["virginia"].head("k") is None
 
     asyncio.run(scene())
@@ -400,9 +400,9 @@ def test_a_version_that_was_deleted_before_its_copy_is_dropped():
         world = two()
         world["tokyo"].up = False
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(1)
-            await world["virginia"].store.delete(Key("b-virginia", "k"), born.version)
+            await world["virginia"].store.delete(Key("b-virginia", "k"), original.version)
             world["tokyo"].up = True
             await world.pass_time(61)
             assert await world["tokyo"].head("k") is None
@@ -446,7 +446,7 @@ def test_trouble_with_one_key_does_not_hold_the_others():
         world = two()
         async with world.started():
             spoilt = await world["virginia"].put("spoilt", b"abc")
-            await world["virginia"].store.amend(Key("b-virginia", "spoilt"), spoilt.version, wrong_etag)
+            await world["virginia"].store.update_metadata(Key("b-virginia", "spoilt"), spoilt.version, wrong_etag)
             await world["virginia"].put("sound")
             await world.pass_time(10)
             assert await world["virginia"].status("sound") == "COMPLETED"
@@ -455,10 +455,10 @@ def test_trouble_with_one_key_does_not_hold_the_others():
     asyncio.run(scene())
 
 
-def wrong_etag(facts):
+def wrong_etag(metadata):
     from dataclasses import replace
 
-    return replace(facts, etag="0" * 32)
+    return replace(metadata, etag="0" * 32)
 
 
 def test_a_crash_between_answer_and_copy_loses_nothing():
@@ -485,7 +485,7 @@ def test_a_kill_in_the_middle_of_a_copy_sends_it_again_and_changes_nothing_twice
             world.start("virginia")
             await world.pass_time(2)
             assert await world["virginia"].status("k") == "COMPLETED"
-            assert world["tokyo"].arrivals.stored == 1
+            assert world["tokyo"].replica_counters.stored == 1
 
     asyncio.run(scene())
 
@@ -493,14 +493,14 @@ def test_a_kill_in_the_middle_of_a_copy_sends_it_again_and_changes_nothing_twice
 def test_a_lost_answer_leads_to_a_second_delivery_that_changes_nothing():
     async def scene():
         world = two()
-        world["tokyo"].lose_answers = True
+        world["tokyo"].drop_responses = True
         async with world.started():
             await world["virginia"].put("k")
             await world.pass_time(2)
-            world["tokyo"].lose_answers = False
+            world["tokyo"].drop_responses = False
             await world.pass_time(61)
             assert await world["virginia"].status("k") == "COMPLETED"
-            assert world["tokyo"].arrivals.stored == 1
+            assert world["tokyo"].replica_counters.stored == 1
             assert len(await world["tokyo"].store.scan("b-tokyo", versions=True)) == 1
 
     asyncio.run(scene())
@@ -509,11 +509,11 @@ def test_a_lost_answer_leads_to_a_second_delivery_that_changes_nothing():
 def test_a_large_object_that_may_have_arrived_is_asked_for_before_it_is_sent_again():
     async def scene():
         world = two()
-        world["tokyo"].lose_answers = True
+        world["tokyo"].drop_responses = True
         async with world.started():
             await world["virginia"].put("k", b"z" * (2 * MiB))
             await world.pass_time(0.2)
-            world["tokyo"].lose_answers = False
+            world["tokyo"].drop_responses = False
             await world.pass_time(5)
             assert [r.headers.get("x-atoll-only") for r in world["tokyo"].requests] == [None, "question"]
             assert await world["virginia"].status("k") == "COMPLETED"
@@ -630,10 +630,10 @@ def test_failed_copies_go_again_when_they_are_queued_again():
         world = two()
         world["tokyo"].denied.add("s3:ReplicateObject")
         async with world.started():
-            born = await world["virginia"].put("k")
+            original = await world["virginia"].put("k")
             await world.pass_time(0.2)
             world["tokyo"].denied.clear()
-            await world["virginia"].store.amend(Key("b-virginia", "k"), born.version, lambda f: requeued(f, ["b-tokyo"]))
+            await world["virginia"].store.update_metadata(Key("b-virginia", "k"), original.version, lambda f: with_pending(f, ["b-tokyo"]))
             await world.pass_time(1.1)
             assert await world["tokyo"].head("k") is not None
             assert await world["virginia"].status("k") == "COMPLETED"
@@ -647,7 +647,7 @@ def test_objects_from_before_the_configuration_go_when_they_are_queued():
         async with world.started():
             old = await world["virginia"].put("old")
             world.configure("virginia", configuration("b-tokyo"))
-            await world["virginia"].store.amend(Key("b-virginia", "old"), old.version, lambda f: requeued(f, ["b-tokyo"]))
+            await world["virginia"].store.update_metadata(Key("b-virginia", "old"), old.version, lambda f: with_pending(f, ["b-tokyo"]))
             await world.pass_time(1.1)
             assert (await world["tokyo"].head("old")).version == old.version
 
@@ -741,7 +741,7 @@ def test_two_overwrites_in_a_row_arrive_in_order_under_the_profile_aws():
 
 
 def test_more_than_the_backlog_holds_is_copied_too(monkeypatch):
-    monkeypatch.setattr("atoll.services.s3.lane.BACKLOG_MAX", 10)
+    monkeypatch.setattr("atoll.services.s3.bucket_replicator.QUEUE_MAX", 10)
 
     async def scene():
         world = two()
@@ -753,7 +753,7 @@ def test_more_than_the_backlog_holds_is_copied_too(monkeypatch):
             assert world.metrics("virginia")["b-tokyo"].operations_pending == 10
             world["tokyo"].up = True
             await world.pass_time(90)
-            assert world["tokyo"].arrivals.stored == 50
+            assert world["tokyo"].replica_counters.stored == 50
 
     asyncio.run(scene())
 
@@ -780,11 +780,11 @@ def test_a_region_that_is_back_twice_over_does_not_confuse_the_line():
             for n in range(8):
                 await world["virginia"].put(f"k{n}")
             await world.pass_time(100.5)
-            world.running["virginia"][2].returned("tokyo")
-            world.running["virginia"][2].returned("tokyo")
+            world.running["virginia"][2].region_recovered("tokyo")
+            world.running["virginia"][2].region_recovered("tokyo")
             world["tokyo"].up = True
             await world.pass_time(120)
-            assert world["tokyo"].arrivals.stored == 8
+            assert world["tokyo"].replica_counters.stored == 8
 
     asyncio.run(scene())
 
@@ -793,16 +793,16 @@ def test_a_source_disk_that_refuses_is_tried_again():
     async def scene():
         world = two()
         async with world.started():
-            world.running["virginia"][0].refuse = {"get", "amend"}
+            world.running["virginia"][0].refuse = {"get", "update_metadata"}
             await world["virginia"].put("k")
             await world.pass_time(2)
-            world.running["virginia"][0].refuse = {"amend"}
+            world.running["virginia"][0].refuse = {"update_metadata"}
             await world.pass_time(60)
             assert await world["virginia"].status("k") == "PENDING"
             world.running["virginia"][0].refuse = set()
             await world.pass_time(61)
             assert await world["virginia"].status("k") == "COMPLETED"
-            assert world["tokyo"].arrivals.stored == 1
+            assert world["tokyo"].replica_counters.stored == 1
 
     asyncio.run(scene())
 

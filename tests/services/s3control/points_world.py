@@ -10,16 +10,16 @@ from itertools import count
 
 import pytest
 
-from atoll.domain.call import Answer, Call
+from atoll.control_store import ControlStore
+from atoll.domain.api_call import Call, OperationOutput
 from atoll.domain.caller import Caller
 from atoll.domain.errors import ApiError
-from atoll.domain.message import EMPTY, Request
-from atoll.services.s3control.control import OPERATIONS
-from atoll.services.s3control.here import Here
-from atoll.services.s3control.plane import AccessPoints
-from atoll.services.s3control.records import POINTS, PointRecord, point_key
-from atoll.services.s3control.work import Reconciler
-from atoll.state import State
+from atoll.domain.http_message import EMPTY, Request
+from atoll.services.s3control.access_points import MrapLookup
+from atoll.services.s3control.dependencies import Dependencies
+from atoll.services.s3control.operations import OPERATIONS
+from atoll.services.s3control.reconciler import Reconciler
+from atoll.services.s3control.records import MRAPS, MrapRecord, mrap_key
 
 ACCOUNT, OTHER = "111122223333", "444455556666"
 NOW = 1_800_000_000.25
@@ -27,7 +27,7 @@ REGIONS = ("us-east-1", "eu-central-1", "ap-northeast-1")
 TURNS_MAX = 2000  # turns of the event loop that a test waits for something
 
 
-class Dice:
+class RandomBytes:
     """Bytes that are never the same twice and always the same in the next run."""
 
     def __init__(self) -> None:
@@ -61,28 +61,28 @@ class FakeClock:
 
     def advance(self, seconds: float) -> None:
         self.seconds += seconds
-        for due, bell in self.sleepers:
+        for due, wakeup in self.sleepers:
             if due <= self.seconds:
-                bell.set()
+                wakeup.set()
 
 
 class World:
-    def __init__(self, compat: str = "lenient", profile: str = "native", state: State | None = None) -> None:
-        self.state = state or State.memory()
+    def __init__(self, compat: str = "lenient", profile: str = "native", state: ControlStore | None = None) -> None:
+        self.state = state or ControlStore.memory()
         self.clock = FakeClock()
         self.profile = profile
         self.create_delay_s: float | None = None
         self.buckets = {f"demo-{region}": (region, ACCOUNT) for region in REGIONS}
         self.events: list[dict[str, object]] = []
         self.tokens = count(1)
-        self.points = AccessPoints(self.state)
-        self.here = Here(
+        self.mraps = MrapLookup(self.state)
+        self.deps = Dependencies(
             state=self.state,
             regions=REGIONS,
             buckets=lambda name: self.buckets.get(name),
-            dice=Dice(),
+            random_bytes=RandomBytes(),
             compat=compat,
-            known=lambda principal: "nobody" not in principal,
+            principal_exists=lambda principal: "nobody" not in principal,
         )
 
     def call(self, operation: str, scope: str = "us-west-2") -> Call:
@@ -101,9 +101,9 @@ class World:
             may=lambda action, resource: True,
         )
 
-    async def ask(self, operation: str, scope: str = "us-west-2", **members: object) -> Answer:
+    async def ask(self, operation: str, scope: str = "us-west-2", **members: object) -> OperationOutput:
         members = {"AccountId": ACCOUNT, **members}
-        return await OPERATIONS[operation](self.here, self.call(operation, scope), **members)
+        return await OPERATIONS[operation](self.deps, self.call(operation, scope), **members)
 
     async def refusal(self, operation: str, scope: str = "us-west-2", **members: object) -> ApiError:
         with pytest.raises(ApiError) as refused:
@@ -113,8 +113,8 @@ class World:
     # -- requests
 
     async def submit(self, operation: str, *, token: str = "", **details: object) -> str:
-        answer = await self.ask(operation, ClientToken=token or f"token-{next(self.tokens)}", Details=details)
-        return answer.members["RequestTokenARN"]
+        output = await self.ask(operation, ClientToken=token or f"token-{next(self.tokens)}", Details=details)
+        return output.members["RequestTokenARN"]
 
     async def create(self, name: str = "demo", *, token: str = "", regions: tuple[str, ...] = REGIONS, **details: object) -> str:
         buckets = [{"Bucket": f"demo-{region}"} for region in regions]
@@ -127,8 +127,8 @@ class World:
         return await self.submit("PutMultiRegionAccessPointPolicy", token=token, Name=name, Policy=text)
 
     async def describe(self, arn: str) -> dict[str, object]:
-        answer = await self.ask("DescribeMultiRegionAccessPointOperation", RequestTokenARN=arn)
-        return answer.members["AsyncOperation"]
+        output = await self.ask("DescribeMultiRegionAccessPointOperation", RequestTokenARN=arn)
+        return output.members["AsyncOperation"]
 
     async def outcome(self, arn: str) -> tuple[str, str]:
         """Status, and the code of the failure."""
@@ -138,14 +138,14 @@ class World:
 
     # -- points
 
-    def point(self, name: str = "demo") -> PointRecord | None:
-        return self.state.get(POINTS, point_key(ACCOUNT, name))
+    def mrap(self, name: str = "demo") -> MrapRecord | None:
+        return self.state.get(MRAPS, mrap_key(ACCOUNT, name))
 
     async def status(self, name: str = "demo") -> str:
         return (await self.ask("GetMultiRegionAccessPoint", Name=name)).members["AccessPoint"]["Status"]
 
-    async def routes(self, *updates: dict[str, object], arn: str = "") -> Answer:
-        mrap = arn or self.point().arn
+    async def routes(self, *updates: dict[str, object], arn: str = "") -> OperationOutput:
+        mrap = arn or self.mrap().arn
         return await self.ask("SubmitMultiRegionAccessPointRoutes", Mrap=mrap, RouteUpdates=list(updates))
 
     # -- reconcilers
@@ -176,12 +176,12 @@ class World:
             for region in REGIONS:
                 await self.reconciler(region).step()
 
-    async def made(self, name: str = "demo", **details: object) -> PointRecord:
+    async def made(self, name: str = "demo", **details: object) -> MrapRecord:
         await self.create(name, **details)
         await self.settle(1)
         self.clock.advance(0.2 if self.profile == "native" else 180)
         await self.settle(1)
-        return self.point(name)
+        return self.mrap(name)
 
 
 async def until(true: Callable[[], object]) -> None:

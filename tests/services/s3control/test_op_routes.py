@@ -6,33 +6,33 @@ from atoll.domain.errors import ApiError
 from services.s3control.points_world import REGIONS
 
 
-def shown(answer):
-    return {route["Region"]: (route["Bucket"], route["TrafficDialPercentage"]) for route in answer.members["Routes"]}
+def shown(output):
+    return {route["Region"]: (route["Bucket"], route["TrafficDialPercentage"]) for route in output.members["Routes"]}
 
 
 def test_all_routes_are_active_at_creation(world):
     async def conversation():
         await world.create()
-        return world.point().arn, await world.ask("GetMultiRegionAccessPointRoutes", Mrap=world.point().arn)
+        return world.mrap().arn, await world.ask("GetMultiRegionAccessPointRoutes", Mrap=world.mrap().arn)
 
-    arn, answer = asyncio.run(conversation())
-    assert answer.members["Mrap"] == arn
-    assert shown(answer) == {region: (f"demo-{region}", 100) for region in REGIONS}
+    arn, output = asyncio.run(conversation())
+    assert output.members["Mrap"] == arn
+    assert shown(output) == {region: (f"demo-{region}", 100) for region in REGIONS}
 
 
 def test_a_failover_swaps_an_active_and_a_passive_region_in_one_request(world):
     async def conversation():
-        point = await world.made()
+        mrap = await world.made()
         await world.routes({"Region": "eu-central-1", "TrafficDialPercentage": 0})
-        answer = await world.routes(
+        output = await world.routes(
             {"Bucket": "demo-us-east-1", "TrafficDialPercentage": 0},
             {"Bucket": "demo-eu-central-1", "Region": "eu-central-1", "TrafficDialPercentage": 100},
         )
-        assert answer.members == {}
-        told = shown(await world.ask("GetMultiRegionAccessPointRoutes", Mrap=point.arn))
+        assert output.members == {}
+        result = shown(await world.ask("GetMultiRegionAccessPointRoutes", Mrap=mrap.arn))
         await world.settle()
-        assert world.point().dials == {region: dial for region, (_, dial) in told.items()}
-        return world.point().dials
+        assert world.mrap().traffic_dials == {region: traffic_dial for region, (_, traffic_dial) in result.items()}
+        return world.mrap().traffic_dials
 
     assert asyncio.run(conversation()) == {"us-east-1": 0, "eu-central-1": 100, "ap-northeast-1": 100}
 
@@ -84,11 +84,11 @@ def test_of_updates_that_overlap_the_first_one_wins(world):
         async with asyncio.TaskGroup() as group:
             attempts = [group.create_task(attempt(region)) for region in REGIONS]
         await world.settle()
-        return [one.result() for one in attempts], world.point().dials
+        return [one.result() for one in attempts], world.mrap().traffic_dials
 
-    results, dials = asyncio.run(conversation())
+    results, traffic_dials = asyncio.run(conversation())
     assert results == [("done", 200), ("OperationAborted", 409), ("OperationAborted", 409)]
-    assert dials == {"us-east-1": 0, "eu-central-1": 100, "ap-northeast-1": 100}
+    assert traffic_dials == {"us-east-1": 0, "eu-central-1": 100, "ap-northeast-1": 100}
 
 
 def test_routes_of_a_point_that_is_not_ready_stay(world):

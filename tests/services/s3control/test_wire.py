@@ -4,22 +4,22 @@ import asyncio
 
 import pytest
 
-from atoll.domain.message import Body, Request
-from atoll.services.s3control.control import OPERATIONS
-from atoll.wire.codec import codec
+from atoll.aws_protocols.codec import codec
+from atoll.domain.http_message import Body, Request
+from atoll.services.s3control.operations import OPERATIONS
 from services.s3control.points_world import ACCOUNT
 
 CODEC = codec("s3control")
 NS = "http://awss3control.amazonaws.com/doc/2018-08-20/"
-ASYNC, POINTS = "/v20180820/async-requests/mrap", "/v20180820/mrap/instances"
+ASYNC, MRAPS = "/v20180820/async-requests/mrap", "/v20180820/mrap/instances"
 
 
 async def ask(world, method, target, document=""):
     request = Request(method, target, {"x-amz-account-id": ACCOUNT}, Body.of(document.encode()))
     route = CODEC.route(method, request.path, request.query, request.headers)
     params = CODEC.read(route, request, document.encode(), request.body)
-    answer = await OPERATIONS[route.operation](world.here, world.call(route.operation), **params)
-    return (await CODEC.write(route.operation, answer, "R").body.read_small(100_000)).decode()
+    output = await OPERATIONS[route.operation](world.deps, world.call(route.operation), **params)
+    return (await CODEC.write(route.operation, output, "R").body.read_small(100_000)).decode()
 
 
 def inside(text, name):
@@ -44,7 +44,7 @@ def test_create_is_polled_to_its_end(world, document):
         arn = inside(await ask(world, "POST", f"{ASYNC}/create", document), "RequestTokenARN")
         world.clock.advance(1)
         await world.settle()
-        return await ask(world, "GET", f"{ASYNC}/{arn.replace(':', '%3A')}"), await ask(world, "GET", f"{POINTS}/demo")
+        return await ask(world, "GET", f"{ASYNC}/{arn.replace(':', '%3A')}"), await ask(world, "GET", f"{MRAPS}/demo")
 
     described, shown = asyncio.run(conversation())
     assert inside(described, "RequestStatus") == "SUCCEEDED"
@@ -63,10 +63,10 @@ def test_both_orders_of_elements_are_the_same_request(world):
 
 def test_an_escaped_policy_comes_back_byte_for_byte(world):
     async def conversation():
-        point = await world.made()
+        mrap = await world.made()
         policy = (
             '{"Statement":[{"Sid":"a","Effect":"Deny","Principal":"*","Action":"s3:GetObject",'
-            f'"Resource":"{point.arn}/object/a&lt;b&amp;c"}}]}}'
+            f'"Resource":"{mrap.arn}/object/a&lt;b&amp;c"}}]}}'
         )
         document = (
             f'<PutMultiRegionAccessPointPolicyRequest xmlns="{NS}"><ClientToken>t2</ClientToken><Details><Name>demo</Name>'
@@ -75,7 +75,7 @@ def test_an_escaped_policy_comes_back_byte_for_byte(world):
         await ask(world, "POST", f"{ASYNC}/put-policy", document)
         world.clock.advance(1)
         await world.settle()
-        return world.point().established.text, await ask(world, "GET", f"{POINTS}/demo/policy"), policy
+        return world.mrap().established.text, await ask(world, "GET", f"{MRAPS}/demo/policy"), policy
 
     kept, shown, policy = asyncio.run(conversation())
     assert kept == policy.replace("&lt;", "<").replace("&amp;", "&")
@@ -84,8 +84,8 @@ def test_an_escaped_policy_comes_back_byte_for_byte(world):
 
 def test_routes_are_patched_by_the_arn_in_the_path(world):
     async def conversation():
-        point = await world.made()
-        target = f"{POINTS}/{point.arn.replace(':', '%3A')}/routes"
+        mrap = await world.made()
+        target = f"{MRAPS}/{mrap.arn.replace(':', '%3A')}/routes"
         document = (
             f'<SubmitMultiRegionAccessPointRoutesRequest xmlns="{NS}"><RouteUpdates><Route><Region>us-east-1</Region>'
             "<TrafficDialPercentage>0</TrafficDialPercentage></Route></RouteUpdates></SubmitMultiRegionAccessPointRoutesRequest>"

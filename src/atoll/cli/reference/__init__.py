@@ -10,8 +10,8 @@ from typing import Any
 
 import typer.main
 
-from atoll.cli.app import app
 from atoll.cli.exits import MEANING
+from atoll.cli.typer_app import app
 
 HEAD = """# The command line
 

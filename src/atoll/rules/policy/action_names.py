@@ -1,4 +1,4 @@
-"""Which actions exist, and what does each act on?
+"""All actions, and the kind of resource each acts on.
 
 Source: Service Authorization Reference, "Actions, resources, and condition keys" for Amazon S3, IAM and STS.
 """

@@ -1,4 +1,4 @@
-"""Which condition keys may a policy use here?
+"""The condition keys that a policy may use.
 
 A key that AWS fills and Atoll does not would make a Deny that never applies: such a policy is refused when it is put. Keys that
 no request of this world can carry (there is no organization, no VPC, no second factor, no federation) are absent here as they would be

@@ -1,4 +1,4 @@
-"""Does a condition hold for this request?
+"""Evaluates the conditions of a statement.
 
 AND over operators and keys, OR over the values of a key; a negated operator wants none of the values to match.
 Source: IAM user guide, "IAM JSON policy elements: Condition operators" and "Multivalued context keys".

@@ -1,4 +1,4 @@
-"""What may a policy know of a request?
+"""The request context: the condition keys of one request.
 
 Most policies have no condition, so nothing is computed before a key is asked for. A key that the request does not carry is
 absent, never empty: s3:prefix is absent when a listing has no prefix.
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
 
-from atoll.domain.caller import Caller, Proof
-from atoll.domain.message import Request
+from atoll.domain.caller import Authentication, Caller
+from atoll.domain.http_message import Request
 from atoll.rules.policy.model import Context, Value
-from atoll.rules.token import TEMPORARY
+from atoll.rules.session_token import TEMPORARY
 
 TLS_FLOOR = "1.2"  # the lowest TLS that Atoll's listeners speak; the exact one is not known up here
 NETWORK_ORIGIN = "Internet"  # of every Multi-Region Access Point; AWS documents no other for them
@@ -28,11 +28,11 @@ _WRITES = _CREATES | {"CreateMultipartUpload", "UploadPart", "UploadPartCopy"}
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The facts of one request, read on demand. See `request_context`."""
+    """The condition keys of one request, read on demand. See `request_context`."""
 
     request: Request
     caller: Caller
-    proof: Proof
+    authentication: Authentication
     now: float
     region: str
     resource_account: str
@@ -66,7 +66,7 @@ def request_context(
     *,
     request: Request,
     caller: Caller,
-    proof: Proof,
+    authentication: Authentication,
     now: float,
     region: str,
     resource_account: str,
@@ -85,7 +85,7 @@ def request_context(
     return RequestContext(
         request,
         caller,
-        proof,
+        authentication,
         now,
         region,
         resource_account,
@@ -103,10 +103,10 @@ class Overlay:
     """A context with some keys replaced (None: absent): another key of DeleteObjects, s3:prefix for a missing object."""
 
     under: Context
-    over: Mapping[str, Value | None]
+    at_end: Mapping[str, Value | None]
 
     def get(self, key: str, /) -> Value | None:
-        return self.over[key] if key in self.over else self.under.get(key)
+        return self.at_end[key] if key in self.at_end else self.under.get(key)
 
 
 def _text(value: object) -> str | None:
@@ -131,13 +131,13 @@ def _tagged(tags: Mapping[str, str], name: str) -> Value | None:
 
 def _peer(context: RequestContext) -> str:
     """The client's address, also when another process took the connection."""
-    onward = context.request.onward
-    return onward.peer if onward is not None else context.request.peer
+    forwarded = context.request.forwarded
+    return forwarded.peer if forwarded is not None else context.request.peer
 
 
 def _secure(context: RequestContext) -> bool:
-    onward = context.request.onward
-    return onward.secure if onward is not None else context.request.secure
+    forwarded = context.request.forwarded
+    return forwarded.secure if forwarded is not None else context.request.secure
 
 
 def _bool(value: bool) -> str:
@@ -173,7 +173,7 @@ def _source_account(context: RequestContext) -> str | None:
 
 
 def _age(context: RequestContext) -> str | None:
-    return None if context.proof.age_ms is None else str(context.proof.age_ms)
+    return None if context.authentication.age_ms is None else str(context.authentication.age_ms)
 
 
 def _copy_source(context: RequestContext) -> Value | None:
@@ -256,10 +256,10 @@ _KEYS: Mapping[str, Callable[[RequestContext], Value | None]] = {
     "aws:multifactorauthpresent": _second_factor,
     "aws:viaawsservice": lambda c: None if c.caller.kind == "anonymous" else "false",
     "s3:resourceaccount": lambda c: c.resource_account or None,
-    "s3:authtype": lambda c: c.proof.auth_type or None,
-    "s3:signatureversion": lambda c: c.proof.version or None,
+    "s3:authtype": lambda c: c.authentication.auth_type or None,
+    "s3:signatureversion": lambda c: c.authentication.version or None,
     "s3:signatureage": _age,
-    "s3:x-amz-content-sha256": lambda c: c.proof.content_sha256 or None,
+    "s3:x-amz-content-sha256": lambda c: c.authentication.content_sha256 or None,
     "s3:tlsversion": lambda c: TLS_FLOOR if _secure(c) else None,
     "s3:prefix": _member("Prefix"),
     "s3:delimiter": _member("Delimiter"),

@@ -1,4 +1,4 @@
-"""May this caller do this?
+"""Evaluates policies: may this caller do this?
 
 The order of IAM's policy evaluation logic, top to bottom: an explicit deny anywhere; a public bucket policy that is
 restricted; the organization's policies; then grants, judged for each resource that the call touches, all of which must
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from atoll.domain.caller import Caller
 from atoll.rules.policy.conditions import holds
-from atoll.rules.policy.model import Asked, Attached, Context, Decision, Guarded, Policy, Statement
-from atoll.rules.policy.principals import Reach, forbidden, reach
-from atoll.rules.policy.public import is_public
+from atoll.rules.policy.model import AccessRequest, Attached, Context, Decision, Policy, ProtectedResource, Statement
+from atoll.rules.policy.principals import PrincipalMatch, forbidden, match_principal
+from atoll.rules.policy.public_access import is_public
 
 OWNER = Decision("Allowed", "the root user of the account owns the resource")
 _OWNER_REGAINS = frozenset({"s3:getbucketpolicy", "s3:putbucketpolicy", "s3:deletebucketpolicy"})
@@ -24,7 +24,7 @@ _OWNER_REGAINS = frozenset({"s3:getbucketpolicy", "s3:putbucketpolicy", "s3:dele
 class _Case:
     """Everything that one decision looks at. `action` is lower case."""
 
-    asked: Asked
+    access_request: AccessRequest
     action: str
     identity: Sequence[Attached]
     boundary: Policy | None
@@ -34,15 +34,15 @@ class _Case:
 
     @property
     def caller(self) -> Caller:
-        return self.asked.caller
+        return self.access_request.caller
 
     @property
     def context(self) -> Context:
-        return self.asked.context
+        return self.access_request.context
 
 
 def evaluate(
-    asked: Asked,
+    access_request: AccessRequest,
     *,
     identity: Sequence[Attached] = (),
     boundary: Policy | None = None,
@@ -51,9 +51,9 @@ def evaluate(
     rcps: Sequence[Sequence[Policy]] = (),
 ) -> Decision:
     """Decide. `session` are the session policies (none: no cap); `scps` and `rcps` have one entry per level of the tree."""
-    if asked.caller.kind == "root" and not scps and not rcps and _owns_all_unguarded(asked):
+    if access_request.caller.kind == "root" and not scps and not rcps and _owns_all_unguarded(access_request):
         return OWNER
-    case = _Case(asked, asked.action.lower(), identity, boundary, session, scps, rcps)
+    case = _Case(access_request, access_request.action.lower(), identity, boundary, session, scps, rcps)
     return _explicit_deny(case) or _restricted(case) or _organization(case) or _granted(case)
 
 
@@ -72,17 +72,17 @@ def assume(
     """May this caller (or service) take on the role? Its trust policy must say so, even to its own account."""
     if caller.kind == "root":  # sts API: AssumeRole
         return Decision("ImplicitlyDenied", "the root user of an account cannot assume roles")
-    guarded = Guarded(role_arn, account, Attached(trust, f"trust policy of {role_arn}"), must_allow=True)
-    asked = Asked(caller, action, (guarded,), context)
-    return evaluate(asked, identity=identity, boundary=boundary, session=session)
+    protected_resource = ProtectedResource(role_arn, account, Attached(trust, f"trust policy of {role_arn}"), must_allow=True)
+    access_request = AccessRequest(caller, action, (protected_resource,), context)
+    return evaluate(access_request, identity=identity, boundary=boundary, session=session)
 
 
-def _owns_all_unguarded(asked: Asked) -> bool:
-    account = asked.caller.account
-    for resource in asked.resources:
+def _owns_all_unguarded(access_request: AccessRequest) -> bool:
+    account = access_request.caller.account
+    for resource in access_request.resources:
         if resource.policy is not None or resource.account != account or resource.must_allow:
             return False
-    return bool(asked.resources)
+    return bool(access_request.resources)
 
 
 def applies(statement: Statement, action: str, arn: str, context: Context) -> bool:
@@ -117,8 +117,8 @@ def _says(source: str, statement: Statement) -> str:
 
 
 def _explicit_deny(case: _Case) -> Decision | None:
-    for resource in case.asked.resources:
-        for policy, source in _caller_side(case):
+    for resource in case.access_request.resources:
+        for policy, source in _caller_policies(case):
             found = _first(policy.denies, case, resource.arn) if policy.denies else None
             if found is not None:
                 return Decision("ExplicitlyDenied", f"explicit deny in {source}", _says(source, found))
@@ -128,7 +128,7 @@ def _explicit_deny(case: _Case) -> Decision | None:
     return None
 
 
-def _caller_side(case: _Case) -> Iterator[tuple[Policy, str]]:
+def _caller_policies(case: _Case) -> Iterator[tuple[Policy, str]]:
     """Policies without principals that may deny."""
     for attached in case.identity:
         yield attached.policy, attached.source
@@ -147,7 +147,7 @@ def _in_organization(caller: Caller) -> bool:
     return caller.kind not in ("anonymous", "service")
 
 
-def _resource_side(case: _Case, resource: Guarded) -> Iterator[tuple[Policy, str]]:
+def _resource_policies(case: _Case, resource: ProtectedResource) -> Iterator[tuple[Policy, str]]:
     if resource.policy is not None and not _owner_regains(case, resource):
         yield resource.policy.policy, resource.policy.source
     for level in case.rcps:
@@ -155,23 +155,23 @@ def _resource_side(case: _Case, resource: Guarded) -> Iterator[tuple[Policy, str
             yield policy, "resource control policy"
 
 
-def _owner_regains(case: _Case, resource: Guarded) -> bool:
+def _owner_regains(case: _Case, resource: ProtectedResource) -> bool:
     """A bucket policy cannot lock the owner's root user out of the policy itself. Source: s3 API: PutBucketPolicy."""
     return case.caller.kind == "root" and case.caller.account == resource.account and case.action in _OWNER_REGAINS
 
 
-def _denied_by_resource(case: _Case, resource: Guarded) -> Decision | None:
+def _denied_by_resource(case: _Case, resource: ProtectedResource) -> Decision | None:
     bounded = case.boundary is not None
-    for policy, source in _resource_side(case, resource):
+    for policy, source in _resource_policies(case, resource):
         for statement in policy.denies:
-            if forbidden(statement, case.asked, bounded=bounded) and applies(statement, case.action, resource.arn, case.context):
+            if forbidden(statement, case.access_request, bounded=bounded) and applies(statement, case.action, resource.arn, case.context):
                 return Decision("ExplicitlyDenied", f"explicit deny in {source}", _says(source, statement))
     return None
 
 
 def _restricted(case: _Case) -> Decision | None:
     """RestrictPublicBuckets: a public policy admits only the owner's account and AWS services."""
-    for resource in case.asked.resources:
+    for resource in case.access_request.resources:
         if resource.policy is None or not resource.restrict_public or case.caller.kind == "service":
             continue
         if case.caller.account != resource.account and is_public(resource.policy.policy):
@@ -182,7 +182,7 @@ def _restricted(case: _Case) -> Decision | None:
 def _organization(case: _Case) -> Decision | None:
     """Each level of the tree must allow by itself. RCPs can only deny: AWS's full access is attached to every level."""
     if _in_organization(case.caller):
-        for resource in case.asked.resources:
+        for resource in case.access_request.resources:
             if not _all_levels_allow(case, case.scps, resource.arn):
                 return Decision("ImplicitlyDenied", "no service control policy allows it")
     return None
@@ -195,24 +195,24 @@ def _all_levels_allow(case: _Case, levels: Sequence[Sequence[Policy]], arn: str)
 def _granted(case: _Case) -> Decision:
     """Every resource must be granted; what decided for the last one is reported."""
     decision = Decision("ImplicitlyDenied", "no resource was named")
-    for resource in case.asked.resources:
+    for resource in case.access_request.resources:
         decision = _grant(case, resource)
         if not decision.allowed:
             break
     return decision
 
 
-def _grant(case: _Case, resource: Guarded) -> Decision:
+def _grant(case: _Case, resource: ProtectedResource) -> Decision:
     given, statement = _resource_grant(case, resource)
     by_resource = _says(resource.policy.source, statement) if resource.policy and statement else ""
     if case.caller.kind in ("anonymous", "service"):
         return _allowed(by_resource) if statement else _missing(f"no resource policy allows {resource.arn}")
     local = case.caller.account == resource.account
-    if local and given in (Reach.DIRECT, Reach.EVERYONE):
+    if local and given in (PrincipalMatch.DIRECT, PrincipalMatch.EVERYONE):
         return _allowed(by_resource)
-    if local and given is Reach.ROLE and _caps_allow(case, resource.arn):
+    if local and given is PrincipalMatch.ROLE and _caps_allow(case, resource.arn):
         return _allowed(by_resource)
-    if given is Reach.NONE and (resource.must_allow or not local):
+    if given is PrincipalMatch.NONE and (resource.must_allow or not local):
         return _missing(f"no resource policy allows {resource.arn}")
     return _identity_grant(case, resource.arn)
 
@@ -236,13 +236,13 @@ def _caps_allow(case: _Case, arn: str) -> bool:
     return not case.session or any(_first(policy.allows, case, arn) for policy in case.session)
 
 
-def _resource_grant(case: _Case, resource: Guarded) -> tuple[Reach, Statement | None]:
+def _resource_grant(case: _Case, resource: ProtectedResource) -> tuple[PrincipalMatch, Statement | None]:
     """The strongest grant of the resource's own policy."""
-    best, by = Reach.NONE, None
+    best, by = PrincipalMatch.NONE, None
     if resource.policy is None:
         return best, by
     for statement in resource.policy.policy.allows:
-        given = reach(statement, case.asked)
+        given = match_principal(statement, case.access_request)
         if given > best and applies(statement, case.action, resource.arn, case.context):
             best, by = given, statement
     return best, by

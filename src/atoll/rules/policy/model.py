@@ -1,4 +1,4 @@
-"""What is a policy once it has been read, and what is asked of it?
+"""Policies after parsing, and the questions put to them.
 
 A policy is text only until parse.py has read it. Then every element is a compiled test, and a decision is a walk over
 tuples. Source of the semantics: IAM user guide, "Policy evaluation logic" and "IAM JSON policy elements".
@@ -105,7 +105,7 @@ class Attached(msgspec.Struct, frozen=True):
     source: str
 
 
-class Guarded(msgspec.Struct, frozen=True):
+class ProtectedResource(msgspec.Struct, frozen=True):
     """One resource that a call touches, its owner's account and its own policy.
 
     A call through a Multi-Region Access Point touches two: the access point and the bucket, each judged under its own ARN.
@@ -120,12 +120,12 @@ class Guarded(msgspec.Struct, frozen=True):
     must_allow: bool = False
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AccessRequest(msgspec.Struct, frozen=True):
     """One question: may this caller do this action on all of these? `canonical` is the canonical id of the caller's account."""
 
     caller: Caller
     action: str
-    resources: tuple[Guarded, ...]
+    resources: tuple[ProtectedResource, ...]
     context: Context
     canonical: str = ""
 

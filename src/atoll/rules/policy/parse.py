@@ -1,4 +1,4 @@
-"""What does the text of a policy say?
+"""Parses policy documents.
 
 Reading is lenient, because a stored policy must keep its meaning: what makes no sense in a statement makes that statement
 apply to nothing. What is refused here is what has no statements at all. validate.py is the strict gate for puts.

@@ -1,4 +1,4 @@
-"""Does a text match a pattern of a policy?
+"""Patterns with * and ? in policies.
 
 `*` is any run of characters, `?` is one. Whoever may write a policy also chooses the pattern, so matching must not take
 exponential time: each piece between two stars is taken at its leftmost place and never given back (an atomic group).
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from atoll.rules.policy.model import Context, Test
-from atoll.rules.policy.variables import Token, Variable, Wild, is_plain, resolved, tokens
+from atoll.rules.policy.variables import Token, Variable, Wildcard, is_plain, resolved, tokens
 
 ARN_SECTIONS = 6
 _COMPILED_MAX = 1024  # patterns with variables, kept compiled per substituted value
@@ -58,35 +58,35 @@ def can_start(text: str, start: str) -> bool:
 
 def can_be(text: str, whole: str) -> bool:
     """Can the pattern match exactly `whole`? A variable may become anything."""
-    loose = tuple(Wild.ANY if isinstance(part, Variable) else part for part in tokens(text, variables=True, wildcards=True))
+    loose = tuple(Wildcard.ANY if isinstance(part, Variable) else part for part in tokens(text, variables=True, wildcards=True))
     return _static(loose)(whole)
 
 
-def _skipped(places: set[int], parts: Sequence[str | Wild]) -> set[int]:
+def _skipped(places: set[int], parts: Sequence[str | Wildcard]) -> set[int]:
     """Places reachable without a character: behind each star as well."""
     reached = set(places)
     for place in sorted(places):
-        while place < len(parts) and parts[place] is Wild.ANY:
+        while place < len(parts) and parts[place] is Wildcard.ANY:
             place += 1
             reached.add(place)
     return reached
 
 
-def _steps(place: int, parts: Sequence[str | Wild], character: str) -> tuple[int, ...]:
+def _steps(place: int, parts: Sequence[str | Wildcard], character: str) -> tuple[int, ...]:
     if place == len(parts):
         return ()
-    if parts[place] is Wild.ANY:
+    if parts[place] is Wildcard.ANY:
         return (place,)
-    return (place + 1,) if parts[place] in (Wild.ONE, character) else ()
+    return (place + 1,) if parts[place] in (Wildcard.ONE, character) else ()
 
 
-def _single_characters(parts: Sequence[Token]) -> list[str | Wild]:
-    singles: list[str | Wild] = []
+def _single_characters(parts: Sequence[Token]) -> list[str | Wildcard]:
+    singles: list[str | Wildcard] = []
     for part in parts:
         if isinstance(part, str):
             singles.extend(part)
         else:
-            singles.append(Wild.ANY if isinstance(part, Variable) else part)
+            singles.append(Wildcard.ANY if isinstance(part, Variable) else part)
     return singles
 
 
@@ -121,7 +121,7 @@ def _test(parts: Sequence[Token]) -> Test:
     return lambda text, _: matches(text)
 
 
-def _fixed(parts: Sequence[Token]) -> tuple[str | Wild, ...]:
+def _fixed(parts: Sequence[Token]) -> tuple[str | Wildcard, ...]:
     return tuple(part for part in parts if not isinstance(part, Variable))
 
 
@@ -133,12 +133,12 @@ def _dynamic(parts: Sequence[Token]) -> Test:
     return matches
 
 
-def _static(parts: Sequence[str | Wild]) -> Callable[[str], bool]:
+def _static(parts: Sequence[str | Wildcard]) -> Callable[[str], bool]:
     if is_plain(parts):
         return "".join(parts).__eq__
-    if len(parts) == 1 and parts[0] is Wild.ANY:
+    if len(parts) == 1 and parts[0] is Wildcard.ANY:
         return _always
-    if len(parts) == 2 and isinstance(parts[0], str) and parts[1] is Wild.ANY:
+    if len(parts) == 2 and isinstance(parts[0], str) and parts[1] is Wildcard.ANY:
         start = parts[0]
         return lambda text: text.startswith(start)
     match = re.compile(_source(parts), re.DOTALL).match
@@ -150,14 +150,14 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source, re.DOTALL)
 
 
-def _source(parts: Sequence[str | Wild]) -> str:
+def _source(parts: Sequence[str | Wildcard]) -> str:
     """first(?>.*?middle)...(.*last)\\Z"""
     pieces = [""]
     for part in parts:
-        if part is Wild.ANY:
+        if part is Wildcard.ANY:
             pieces.append("")
         else:
-            pieces[-1] += "." if isinstance(part, Wild) else re.escape(part)
+            pieces[-1] += "." if isinstance(part, Wildcard) else re.escape(part)
     if len(pieces) == 1:
         return pieces[0] + r"\Z"
     middles = "".join(f"(?>.*?{piece})" for piece in pieces[1:-1] if piece)

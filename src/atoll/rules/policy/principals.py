@@ -1,4 +1,4 @@
-"""Whom does a Principal element speak of?
+"""Matches Principal and NotPrincipal elements.
 
 How a grant reaches the caller matters as much as whether: a grant to an account only lets that account's own policies
 decide, a grant to a user or session stands alone. Source: IAM user guide, "AWS JSON policy elements: Principal".
@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 
-from atoll.domain.names import ACCOUNT
-from atoll.rules.policy.model import Asked, Principal, Statement
+from atoll.domain.resource_names import ACCOUNT
+from atoll.rules.policy.model import AccessRequest, Principal, Statement
 
 # AWS warns that with NotPrincipal the account must be listed beside its user or role; Atoll lets the narrower ARN do.
 NOTPRINCIPAL_NEEDS_ACCOUNT = False
@@ -20,7 +20,7 @@ KINDS = frozenset({"AWS", "Service", "Federated", "CanonicalUser"})
 _ROOT = re.compile(r"arn:[^:]+:iam::(\d{12}):root")
 
 
-class Reach(IntEnum):
+class PrincipalMatch(IntEnum):
     """How a statement's principal reaches the caller, weakest first."""
 
     NONE = 0
@@ -68,17 +68,17 @@ def account_of(text: str) -> str:
     return root.group(1) if root else text if ACCOUNT.fullmatch(text) else ""
 
 
-def reach(statement: Statement, asked: Asked) -> Reach:
+def match_principal(statement: Statement, access_request: AccessRequest) -> PrincipalMatch:
     """How an Allow of a resource policy reaches the caller. Allow with NotPrincipal means everybody else."""
     principal = statement.principal
     if principal is None:
-        return Reach.NONE
+        return PrincipalMatch.NONE
     if statement.not_principal:
-        return Reach.NONE if _reach(principal, asked) is not Reach.NONE else Reach.EVERYONE
-    return _reach(principal, asked)
+        return PrincipalMatch.NONE if _match_principal(principal, access_request) is not PrincipalMatch.NONE else PrincipalMatch.EVERYONE
+    return _match_principal(principal, access_request)
 
 
-def forbidden(statement: Statement, asked: Asked, *, bounded: bool) -> bool:
+def forbidden(statement: Statement, access_request: AccessRequest, *, bounded: bool) -> bool:
     """Does a Deny of a resource policy speak of the caller?
 
     Under NotPrincipal a caller with a permissions boundary is denied, listed or not. Source: IAM user guide, NotPrincipal.
@@ -87,36 +87,36 @@ def forbidden(statement: Statement, asked: Asked, *, bounded: bool) -> bool:
     if principal is None:
         return False
     if statement.not_principal:
-        return bounded or not _listed(principal, asked)
-    return _reach(principal, asked) is not Reach.NONE
+        return bounded or not _listed(principal, access_request)
+    return _match_principal(principal, access_request) is not PrincipalMatch.NONE
 
 
-def _reach(principal: Principal, asked: Asked) -> Reach:
-    caller = asked.caller
+def _match_principal(principal: Principal, access_request: AccessRequest) -> PrincipalMatch:
+    caller = access_request.caller
     if caller.kind == "anonymous":
-        return Reach.EVERYONE if principal.everyone else Reach.NONE
+        return PrincipalMatch.EVERYONE if principal.everyone else PrincipalMatch.NONE
     if caller.arn in principal.arns or (caller.kind == "service" and caller.service in principal.services):
-        return Reach.DIRECT
+        return PrincipalMatch.DIRECT
     if principal.everyone:
-        return Reach.EVERYONE
+        return PrincipalMatch.EVERYONE
     if caller.role_arn and caller.role_arn in principal.arns:
-        return Reach.ROLE
-    return Reach.ACCOUNT if _in_account(principal, asked) else Reach.NONE
+        return PrincipalMatch.ROLE
+    return PrincipalMatch.ACCOUNT if _in_account(principal, access_request) else PrincipalMatch.NONE
 
 
-def _in_account(principal: Principal, asked: Asked) -> bool:
-    if asked.caller.kind == "service":
+def _in_account(principal: Principal, access_request: AccessRequest) -> bool:
+    if access_request.caller.kind == "service":
         return False
-    return asked.caller.account in principal.accounts or (asked.canonical != "" and asked.canonical in principal.canonical)
+    return access_request.caller.account in principal.accounts or (access_request.canonical != "" and access_request.canonical in principal.canonical)
 
 
-def _listed(principal: Principal, asked: Asked) -> bool:
+def _listed(principal: Principal, access_request: AccessRequest) -> bool:
     """Does a Deny with NotPrincipal spare the caller? An account (its number or root ARN) that is listed spares its root
     user and none of its users and roles: these are listed beside it. Source: IAM user guide, NotPrincipal.
     """
-    found = _reach(principal, asked)
-    if found is Reach.ACCOUNT:
-        return asked.caller.kind == "root"
-    if NOTPRINCIPAL_NEEDS_ACCOUNT and found in (Reach.DIRECT, Reach.ROLE) and asked.caller.kind != "service":
-        return _in_account(principal, asked)
-    return found is not Reach.NONE
+    found = _match_principal(principal, access_request)
+    if found is PrincipalMatch.ACCOUNT:
+        return access_request.caller.kind == "root"
+    if NOTPRINCIPAL_NEEDS_ACCOUNT and found in (PrincipalMatch.DIRECT, PrincipalMatch.ROLE) and access_request.caller.kind != "service":
+        return _in_account(principal, access_request)
+    return found is not PrincipalMatch.NONE

@@ -1,4 +1,4 @@
-"""May this policy be put?
+"""Validates a policy before it is stored.
 
 Strict where parse.py is lenient: what AWS refuses when a policy is put is refused here, with the element that is wrong.
 Source: S3 API: PutBucketPolicy; IAM user guide, "Grammar of the IAM JSON policy language"; IAM API: PutUserPolicy, CreateRole.
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from atoll.domain.arn import bucket_arn
 from atoll.domain.errors import ApiError
-from atoll.domain.limits import BUCKET_POLICY_MAX_BYTES
-from atoll.domain.names import ACCOUNT
+from atoll.domain.quotas import BUCKET_POLICY_MAX_BYTES
+from atoll.domain.resource_names import ACCOUNT
+from atoll.rules.policy.action_condition_keys import carries
 from atoll.rules.policy.action_names import covered
-from atoll.rules.policy.condition_actions import carries
 from atoll.rules.policy.condition_keys import check_filled, check_key
 from atoll.rules.policy.conditions import OPERATORS, condition_of
 from atoll.rules.policy.model import Kind, Policy, Statement
@@ -53,18 +53,18 @@ class _Place:
     objects: str
 
 
-def check_bucket_policy(text: str, bucket: str, *, known: Callable[[str], bool]) -> Policy:
+def check_bucket_policy(text: str, bucket: str, *, principal_exists: Callable[[str], bool]) -> Policy:
     """Read a bucket policy as PutBucketPolicy does. Raises MalformedPolicy.
 
-    `known` tells of a principal (account, user or role ARN, canonical id) as written whether it exists.
+    `principal_exists` tells of a principal (account, user or role ARN, canonical id) as written whether it exists.
     """
     arn = bucket_arn(bucket)
-    return _check_resource_policy(text, _Place(arn, arn + "/"), known=known)
+    return _check_resource_policy(text, _Place(arn, arn + "/"), principal_exists=principal_exists)
 
 
-def check_access_point_policy(text: str, arn: str, *, known: Callable[[str], bool] = lambda _: True) -> Policy:
+def check_access_point_policy(text: str, arn: str, *, principal_exists: Callable[[str], bool] = lambda _: True) -> Policy:
     """Read the policy of the Multi-Region Access Point `arn`. Raises MalformedPolicy."""
-    return _check_resource_policy(text, _Place(arn, arn + "/object/"), known=known)
+    return _check_resource_policy(text, _Place(arn, arn + "/object/"), principal_exists=principal_exists)
 
 
 def check_identity_policy(text: str) -> Policy:
@@ -84,16 +84,16 @@ def check_trust_policy(text: str) -> Policy:
     """Read the trust policy of a role. Raises MalformedPolicyDocument."""
     policy = _checked(text, "trust", IDENTITY_POLICY_MAX_CHARACTERS)
     for statement in policy.statements:
-        _check_principal(statement, "trust", known=lambda _: True)
+        _check_principal(statement, "trust", principal_exists=lambda _: True)
         for action in statement.actions:
             _check_action(action, _TRUST_ACTION, "trust")
     return policy
 
 
-def _check_resource_policy(text: str, place: _Place, *, known: Callable[[str], bool]) -> Policy:
+def _check_resource_policy(text: str, place: _Place, *, principal_exists: Callable[[str], bool]) -> Policy:
     policy = _checked(text, "resource", BUCKET_POLICY_MAX_BYTES)
     for statement in policy.statements:
-        _check_principal(statement, "resource", known=known)
+        _check_principal(statement, "resource", principal_exists=principal_exists)
         _check_has(statement.resources, "Resource", "resource")
         for resource in statement.resources:
             _check_inside(resource, place)
@@ -248,23 +248,23 @@ def _names(resource: str, place: _Place) -> bool:
     return len(sections) == ARN_SECTIONS and sections[-1].startswith(place.whole.split(":", ARN_SECTIONS - 1)[-1])
 
 
-def _check_principal(statement: Statement, kind: Kind, *, known: Callable[[str], bool]) -> None:
+def _check_principal(statement: Statement, kind: Kind, *, principal_exists: Callable[[str], bool]) -> None:
     principal = statement.principal
     if principal is None:
         raise malformed(kind, "A statement has a Principal that names someone.")
     if statement.not_principal and statement.allow:
         raise malformed(kind, "Allow with NotPrincipal is not supported.")
     for entry in principal.entries:
-        _check_entry(*entry, kind, known)
+        _check_entry(*entry, kind, principal_exists)
 
 
-def _check_entry(form: str, text: str, kind: Kind, known: Callable[[str], bool]) -> None:
+def _check_entry(form: str, text: str, kind: Kind, principal_exists: Callable[[str], bool]) -> None:
     match form:
         case "AWS":
             shaped = ACCOUNT.fullmatch(text) or _PRINCIPAL_ARN.fullmatch(text)
-            sound = text == "*" or (shaped is not None and known(text))
+            sound = text == "*" or (shaped is not None and principal_exists(text))
         case "CanonicalUser":
-            sound = _CANONICAL.fullmatch(text) is not None and known(text)
+            sound = _CANONICAL.fullmatch(text) is not None and principal_exists(text)
         case "Service":
             sound = _SERVICE.fullmatch(text) is not None
         case _:

@@ -1,4 +1,4 @@
-"""What does ${...} stand for in this request?
+"""Policy variables: ${...} in a request.
 
 A text of a policy is cut into tokens once: plain text, wildcards, variables. A substituted value is always plain text, so
 a caller whose name contains a star gains nothing by it.
@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"\$\{\s*([^\s,{}'][^,{}']*?)\s*(?:,\s*'([^']*)'\s*)?\}")
 _LITERALS = frozenset("*?$")  # ${*} ${?} ${$}
 
 
-class Wild(Enum):
+class Wildcard(Enum):
     ANY = "*"
     ONE = "?"
 
@@ -36,7 +36,7 @@ class Variable:
         return found if isinstance(found, str) else self.default
 
 
-Token = str | Wild | Variable
+Token = str | Wildcard | Variable
 
 
 def tokens(text: str, *, variables: bool, wildcards: bool) -> tuple[Token, ...]:
@@ -57,7 +57,7 @@ def _cut(text: str, *, variables: bool, wildcards: bool) -> Iterator[Token]:
 
 
 def _character(character: str, *, wildcards: bool) -> Token:
-    return Wild(character) if wildcards and character in "*?" else character
+    return Wildcard(character) if wildcards and character in "*?" else character
 
 
 def _variable(found: re.Match[str]) -> Token:
@@ -71,7 +71,7 @@ def _merged(parts: Iterator[Token]) -> Iterator[Token]:
     for part in parts:
         if isinstance(last, str) and isinstance(part, str):
             last += part
-        elif not (last is Wild.ANY and part is Wild.ANY):
+        elif not (last is Wildcard.ANY and part is Wildcard.ANY):
             if last is not None:
                 yield last
             last = part
@@ -88,9 +88,9 @@ def keys_of(parts: Sequence[Token]) -> Iterator[str]:
     return (part.key for part in parts if isinstance(part, Variable))
 
 
-def resolved(parts: Sequence[Token], context: Context) -> tuple[str | Wild, ...] | None:
+def resolved(parts: Sequence[Token], context: Context) -> tuple[str | Wildcard, ...] | None:
     """The same tokens with values in place of variables; None when one is unresolved."""
-    known: list[str | Wild] = []
+    known: list[str | Wildcard] = []
     for part in parts:
         value = part.value(context) if isinstance(part, Variable) else part
         if value is None:

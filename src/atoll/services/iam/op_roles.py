@@ -1,4 +1,4 @@
-"""What do IAM's operations on roles do?"""
+"""IAM's operations on roles."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from atoll.domain.call import Answer, Call
+from atoll.control_store import Transaction
+from atoll.domain.api_call import Call, OperationOutput
 from atoll.domain.errors import ApiError
-from atoll.services.iam import answers, checks, making
-from atoll.services.iam.finding import holder, key_of, must_policy, of_account
-from atoll.services.iam.here import Here
-from atoll.services.iam.op_users import must_be_bare
+from atoll.services.iam import id_generation, input_checks, output_members
+from atoll.services.iam.dependencies import Dependencies
+from atoll.services.iam.lookup import holder, key_of, of_account, require_policy
+from atoll.services.iam.op_users import require_nothing_attached
 from atoll.services.iam.quotas import ROLES_MAX, TRUST_MAX_CHARS
 from atoll.services.iam.records import ROLES, RoleRecord
-from atoll.state import Change
 
 SESSION_MIN_S, SESSION_MAX_S = 3600, 43_200  # IAM API, CreateRole: MaxSessionDuration
 
 
 async def CreateRole(
-    here: Here,
+    deps: Dependencies,
     call: Call,
     *,
     RoleName: str,
@@ -30,79 +30,79 @@ async def CreateRole(
     MaxSessionDuration: int = SESSION_MIN_S,
     PermissionsBoundary: str = "",
     Tags: Sequence[Mapping[str, str]] = (),
-) -> Answer:
+) -> OperationOutput:
     record = RoleRecord(
-        name=checks.name("roleName", RoleName, 64),
-        id=making.unique_id(making.ROLE, here.dice),
-        path=checks.path(Path),
+        name=input_checks.name("roleName", RoleName, 64),
+        id=id_generation.unique_id(id_generation.ROLE, deps.random_bytes),
+        path=input_checks.path(Path),
         created_ms=call.now_ms,
-        trust=_trust(here, "assumeRolePolicyDocument", AssumeRolePolicyDocument),
-        description=checks.description(Description),
-        max_session_s=checks.between("maxSessionDuration", MaxSessionDuration, SESSION_MIN_S, SESSION_MAX_S),
+        trust=_trust(deps, "assumeRolePolicyDocument", AssumeRolePolicyDocument),
+        description=input_checks.description(Description),
+        max_session_s=input_checks.between("maxSessionDuration", MaxSessionDuration, SESSION_MIN_S, SESSION_MAX_S),
         boundary=PermissionsBoundary,
-        tags=checks.tags(Tags),
+        tags=input_checks.tags(Tags),
     )
 
-    def add(change: Change) -> None:
-        if change.get(ROLES, key_of(change, call.account, RoleName)):
+    def add(transaction: Transaction) -> None:
+        if transaction.get(ROLES, key_of(transaction, call.account, RoleName)):
             raise ApiError("EntityAlreadyExists", f"Role with name {RoleName} already exists.")
-        checks.within(len(of_account(change, ROLES, call.account)) + 1, ROLES_MAX, "roles")
+        input_checks.check_quota(len(of_account(transaction, ROLES, call.account)) + 1, ROLES_MAX, "roles")
         if PermissionsBoundary:
-            must_policy(change, call.account, PermissionsBoundary)
-        change.put(ROLES, key_of(change, call.account, RoleName), record)
+            require_policy(transaction, call.account, PermissionsBoundary)
+        transaction.put(ROLES, key_of(transaction, call.account, RoleName), record)
 
-    await here.state.change(add)
-    return Answer({"Role": answers.role(record, call.account) | answers.extras(record)})
+    await deps.state.transact(add)
+    return OperationOutput({"Role": output_members.role(record, call.account) | output_members.extras(record)})
 
 
-async def GetRole(here: Here, call: Call, *, RoleName: str) -> Answer:
-    record = holder(here.state, ROLES, call.account, RoleName)
-    return Answer({"Role": answers.role(record, call.account) | answers.extras(record)})
+async def GetRole(deps: Dependencies, call: Call, *, RoleName: str) -> OperationOutput:
+    record = holder(deps.state, ROLES, call.account, RoleName)
+    return OperationOutput({"Role": output_members.role(record, call.account) | output_members.extras(record)})
 
 
 async def ListRoles(
-    here: Here, call: Call, *, PathPrefix: str = "/", Marker: str | None = None, MaxItems: int | None = None
-) -> Answer:
-    found = [(key, role) for key, role in of_account(here.state, ROLES, call.account) if role.path.startswith(PathPrefix)]
-    return Answer(answers.page("Roles", [(key, answers.role(role, call.account)) for key, role in found], Marker, MaxItems))
+    deps: Dependencies, call: Call, *, PathPrefix: str = "/", Marker: str | None = None, MaxItems: int | None = None
+) -> OperationOutput:
+    found = [(key, role) for key, role in of_account(deps.state, ROLES, call.account) if role.path.startswith(PathPrefix)]
+    return OperationOutput(output_members.page("Roles", [(key, output_members.role(role, call.account)) for key, role in found], Marker, MaxItems))
 
 
-async def DeleteRole(here: Here, call: Call, *, RoleName: str) -> Answer:
-    def remove(change: Change) -> None:
-        must_be_bare(holder(change, ROLES, call.account, RoleName))
-        change.delete(ROLES, key_of(change, call.account, RoleName))
+async def DeleteRole(deps: Dependencies, call: Call, *, RoleName: str) -> OperationOutput:
+    def remove(transaction: Transaction) -> None:
+        require_nothing_attached(holder(transaction, ROLES, call.account, RoleName))
+        transaction.delete(ROLES, key_of(transaction, call.account, RoleName))
 
-    await here.state.change(remove)
-    return Answer()
-
-
-async def UpdateAssumeRolePolicy(here: Here, call: Call, *, RoleName: str, PolicyDocument: str) -> Answer:
-    trust = _trust(here, "policyDocument", PolicyDocument)
-
-    def replace(change: Change) -> None:
-        change.put(ROLES, key_of(change, call.account, RoleName), structs.replace(holder(change, ROLES, call.account, RoleName), trust=trust))
-
-    await here.state.change(replace)
-    return Answer()
+    await deps.state.transact(remove)
+    return OperationOutput()
 
 
-async def PutRolePermissionsBoundary(here: Here, call: Call, *, RoleName: str, PermissionsBoundary: str) -> Answer:
-    def bound(change: Change) -> None:
-        role = holder(change, ROLES, call.account, RoleName)
-        must_policy(change, call.account, PermissionsBoundary)
-        change.put(ROLES, key_of(change, call.account, RoleName), structs.replace(role, boundary=PermissionsBoundary))
+async def UpdateAssumeRolePolicy(deps: Dependencies, call: Call, *, RoleName: str, PolicyDocument: str) -> OperationOutput:
+    trust = _trust(deps, "policyDocument", PolicyDocument)
 
-    await here.state.change(bound)
-    return Answer()
+    def replace(transaction: Transaction) -> None:
+        transaction.put(ROLES, key_of(transaction, call.account, RoleName), structs.replace(holder(transaction, ROLES, call.account, RoleName), trust=trust))
 
-
-async def DeleteRolePermissionsBoundary(here: Here, call: Call, *, RoleName: str) -> Answer:
-    def unbound(change: Change) -> None:
-        change.put(ROLES, key_of(change, call.account, RoleName), structs.replace(holder(change, ROLES, call.account, RoleName), boundary=""))
-
-    await here.state.change(unbound)
-    return Answer()
+    await deps.state.transact(replace)
+    return OperationOutput()
 
 
-def _trust(here: Here, member: str, text: str) -> str:
-    return checks.document(member, text, here.check_trust_policy, TRUST_MAX_CHARS)
+async def PutRolePermissionsBoundary(deps: Dependencies, call: Call, *, RoleName: str, PermissionsBoundary: str) -> OperationOutput:
+    def bound(transaction: Transaction) -> None:
+        role = holder(transaction, ROLES, call.account, RoleName)
+        require_policy(transaction, call.account, PermissionsBoundary)
+        transaction.put(ROLES, key_of(transaction, call.account, RoleName), structs.replace(role, boundary=PermissionsBoundary))
+
+    await deps.state.transact(bound)
+    return OperationOutput()
+
+
+async def DeleteRolePermissionsBoundary(deps: Dependencies, call: Call, *, RoleName: str) -> OperationOutput:
+    def unbound(transaction: Transaction) -> None:
+        transaction.put(ROLES, key_of(transaction, call.account, RoleName), structs.replace(holder(transaction, ROLES, call.account, RoleName), boundary=""))
+
+    await deps.state.transact(unbound)
+    return OperationOutput()
+
+
+def _trust(deps: Dependencies, member: str, text: str) -> str:
+    return input_checks.document(member, text, deps.check_trust_policy, TRUST_MAX_CHARS)

@@ -1,4 +1,4 @@
-"""How much of everything does IAM allow? Source: IAM user guide, "IAM and STS quotas", defaults."""
+"""IAM's quotas. Source: IAM user guide, "IAM and STS quotas", defaults."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""What does IAM keep in the control state?"""
+"""The records of IAM in the control store."""
 
 from __future__ import annotations
 
 import msgspec
 
-from atoll.state import Table
+from atoll.control_store import Table
 
 FIRST_NAME = "main"  # what the account is called that every world begins with
 
 
-class Holder(msgspec.Struct, frozen=True, kw_only=True):
+class IdentityRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What users and roles have in common. `id`: AIDA... or AROA..., never given twice. `policies`: inline, name to text.
     `attached`: ARNs of managed policies in order of attachment. `boundary`: an ARN or ""."""
 
@@ -23,11 +23,11 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
 
 
-class UserRecord(Holder, frozen=True, kw_only=True):
+class UserRecord(IdentityRecord, frozen=True, kw_only=True):
     pass
 
 
-class RoleRecord(Holder, frozen=True, kw_only=True):
+class RoleRecord(IdentityRecord, frozen=True, kw_only=True):
     trust: str
     description: str = ""
     max_session_s: int = 3600

@@ -1,4 +1,4 @@
-"""How does an object come in, and how is it read?"""
+"""PutObject, GetObject and HeadObject."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from atoll.domain import objects
-from atoll.domain.call import Answer, Call
+from atoll.domain.api_call import Call, OperationOutput
 from atoll.domain.errors import ApiError
-from atoll.domain.message import EMPTY
-from atoll.domain.message import Body as Stream
-from atoll.domain.names import check_key
-from atoll.rules import conditional, metadata, owners
-from atoll.services.s3.buckets import bucket_here
-from atoll.services.s3.here import Here, payload_of
-from atoll.services.s3.reading import Reading, overrides, view
-from atoll.services.s3.versions import check_version, present
-from atoll.services.s3.writing import born, draft, written
+from atoll.domain.http_message import EMPTY
+from atoll.domain.http_message import Body as Stream
+from atoll.domain.resource_names import check_key
+from atoll.rules import access_control_lists, conditional_requests, object_headers
+from atoll.services.s3.bucket_lookup import local_bucket
+from atoll.services.s3.dependencies import Dependencies, payload_of
+from atoll.services.s3.new_version import new_metadata, parse_attributes, written_members
+from atoll.services.s3.object_response import ReadRequest, overrides, read_response
+from atoll.services.s3.version_lookup import check_version, existing
 
 
 async def PutObject(
-    here: Here,
+    deps: Dependencies,
     call: Call,
     *,
     Bucket: str,
@@ -47,14 +47,14 @@ async def PutObject(
     StorageClass: str | None = None,
     Tagging: str | None = None,
     ExpectedBucketOwner: str | None = None,
-) -> Answer:
+) -> OperationOutput:
     """The body, its MD5 and its checksum are judged by who hands the body in; nothing is stored before its end."""
-    record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
+    record = local_bucket(deps, call, Bucket, ExpectedBucketOwner)
     check_key(Key)
-    owners.check_canned(ACL, record.ownership)
-    metadata.check_storage_class(StorageClass)
-    condition = conditional.write_condition(IfMatch, IfNoneMatch)
-    said = draft(
+    access_control_lists.check_canned(ACL, record.ownership)
+    object_headers.check_storage_class(StorageClass)
+    condition = conditional_requests.write_condition(IfMatch, IfNoneMatch)
+    attributes = parse_attributes(
         call,
         cache=CacheControl,
         disposition=ContentDisposition,
@@ -65,18 +65,18 @@ async def PutObject(
         tagging=Tagging,
     )
 
-    def seal() -> objects.Facts:
+    def make_metadata() -> objects.ObjectMetadata:
         payload = payload_of(call)
-        return born(
-            here, call, record, Key, said, size=payload.size, etag=payload.md5_hex, checksum=payload.checksum
+        return new_metadata(
+            deps, call, record, Key, attributes, size=payload.size, etag=payload.md5_hex, checksum=payload.checksum
         )
 
-    facts = await here.store.put(objects.Key(Bucket, Key), call.body, seal, condition)
-    return Answer(written(record, facts))
+    metadata = await deps.store.put(objects.Key(Bucket, Key), call.body, make_metadata, condition)
+    return OperationOutput(written_members(record, metadata))
 
 
 async def GetObject(
-    here: Here,
+    deps: Dependencies,
     call: Call,
     *,
     Bucket: str,
@@ -96,41 +96,41 @@ async def GetObject(
     ResponseContentType: str | None = None,
     ResponseExpires: datetime | str | None = None,
     ExpectedBucketOwner: str | None = None,
-) -> Answer:
-    record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
+) -> OperationOutput:
+    record = local_bucket(deps, call, Bucket, ExpectedBucketOwner)
     replaced = overrides(
         call, ResponseCacheControl, ResponseContentDisposition, ResponseContentEncoding, ResponseContentLanguage, ResponseContentType, ResponseExpires
     )  # fmt: skip
-    reading = Reading(Range, PartNumber, _wanted(ChecksumMode), IfMatch, IfNoneMatch, IfModifiedSince, IfUnmodifiedSince, replaced)
-    found = await here.store.get(objects.Key(Bucket, Key), check_version(record, VersionId))
+    read_request = ReadRequest(Range, PartNumber, _is_enabled(ChecksumMode), IfMatch, IfNoneMatch, IfModifiedSince, IfUnmodifiedSince, replaced)
+    found = await deps.store.get(objects.Key(Bucket, Key), check_version(record, VersionId))
     try:
-        facts = present(call, record, Key, VersionId, found.facts if found else None)
-        seen = view(call, record, Key, facts, reading)
+        metadata = existing(call, record, Key, VersionId, found.metadata if found else None)
+        read_view = read_response(call, record, Key, metadata, read_request)
     except ApiError:
-        _let_go(found)
+        _close_found(found)
         raise
-    seen.members["Body"] = _body(found, seen.span, empty=seen.empty)
-    return Answer(seen.members, seen.status)
+    read_view.members["Body"] = _body(found, read_view.byte_range, empty=read_view.empty)
+    return OperationOutput(read_view.members, read_view.status)
 
 
-def _body(found: objects.Found | None, span: objects.Span | None, *, empty: bool) -> Stream:
+def _body(found: objects.StoredObject | None, byte_range: objects.ByteRange | None, *, empty: bool) -> Stream:
     if found is None or empty:
-        _let_go(found)
+        _close_found(found)
         return EMPTY
-    return found.body(span)
+    return found.body(byte_range)
 
 
-def _let_go(found: objects.Found | None) -> None:
+def _close_found(found: objects.StoredObject | None) -> None:
     if found is not None:
         found.close()
 
 
-def _wanted(mode: str | None) -> bool:
+def _is_enabled(mode: str | None) -> bool:
     return mode is not None and mode.upper() == "ENABLED"
 
 
 async def HeadObject(
-    here: Here,
+    deps: Dependencies,
     call: Call,
     *,
     Bucket: str,
@@ -150,15 +150,15 @@ async def HeadObject(
     ResponseContentType: str | None = None,
     ResponseExpires: datetime | str | None = None,
     ExpectedBucketOwner: str | None = None,
-) -> Answer:
+) -> OperationOutput:
     """As GetObject, without opening bytes."""
-    record = bucket_here(here, call, Bucket, ExpectedBucketOwner)
+    record = local_bucket(deps, call, Bucket, ExpectedBucketOwner)
     replaced = overrides(
         call, ResponseCacheControl, ResponseContentDisposition, ResponseContentEncoding, ResponseContentLanguage, ResponseContentType, ResponseExpires
     )  # fmt: skip
-    reading = Reading(Range, PartNumber, _wanted(ChecksumMode), IfMatch, IfNoneMatch, IfModifiedSince, IfUnmodifiedSince, replaced)
-    facts = await here.store.head(objects.Key(Bucket, Key), check_version(record, VersionId))
-    seen = view(call, record, Key, present(call, record, Key, VersionId, facts), reading)
-    return Answer(seen.members, seen.status)
+    read_request = ReadRequest(Range, PartNumber, _is_enabled(ChecksumMode), IfMatch, IfNoneMatch, IfModifiedSince, IfUnmodifiedSince, replaced)
+    metadata = await deps.store.head(objects.Key(Bucket, Key), check_version(record, VersionId))
+    read_view = read_response(call, record, Key, existing(call, record, Key, VersionId, metadata), read_request)
+    return OperationOutput(read_view.members, read_view.status)
 
 

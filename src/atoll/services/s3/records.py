@@ -1,4 +1,4 @@
-"""What does this slice keep of a bucket in the control state?"""
+"""The records of buckets in the control store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from atoll.state import Table
+from atoll.control_store import Table
 
 Versioning = Literal["", "Enabled", "Suspended"]
 

@@ -1,4 +1,4 @@
-"""Which of an access point's regions take requests?"""
+"""Operations on an access point's routes."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from typing import Any
 
 from msgspec import structs
 
-from atoll.domain.call import Answer, Call
+from atoll.control_store import Transaction
+from atoll.domain.api_call import Call, OperationOutput
 from atoll.domain.errors import ApiError
-from atoll.rules.accesspoint import RouteUpdate, redial
-from atoll.services.s3control.finding import begin, no_such, point_by_arn
-from atoll.services.s3control.here import Here
-from atoll.services.s3control.records import POINTS
-from atoll.state import Change
+from atoll.rules.multi_region_access_point import RouteUpdate, update_traffic_dials
+from atoll.services.s3control.dependencies import Dependencies
+from atoll.services.s3control.lookup import begin, mrap_by_arn, no_such
+from atoll.services.s3control.records import MRAPS
 
 
-async def GetMultiRegionAccessPointRoutes(here: Here, call: Call, *, AccountId: str, Mrap: str) -> Answer:
+async def GetMultiRegionAccessPointRoutes(deps: Dependencies, call: Call, *, AccountId: str, Mrap: str) -> OperationOutput:
     """As last submitted."""
-    begin(here, call, AccountId)
-    point = point_by_arn(here, AccountId, Mrap)
+    begin(deps, call, AccountId)
+    mrap = mrap_by_arn(deps, AccountId, Mrap)
     routes = [
-        {"Bucket": bucket, "Region": region, "TrafficDialPercentage": point.routes[region]}
-        for region, bucket in point.members.items()
+        {"Bucket": bucket, "Region": region, "TrafficDialPercentage": mrap.routes[region]}
+        for region, bucket in mrap.members.items()
     ]
-    return Answer({"Mrap": point.arn, "Routes": routes})
+    return OperationOutput({"Mrap": mrap.arn, "Routes": routes})
 
 
 async def SubmitMultiRegionAccessPointRoutes(
-    here: Here, call: Call, *, AccountId: str, Mrap: str, RouteUpdates: Sequence[Mapping[str, Any]]
-) -> Answer:
+    deps: Dependencies, call: Call, *, AccountId: str, Mrap: str, RouteUpdates: Sequence[Mapping[str, Any]]
+) -> OperationOutput:
     """Of two updates that overlap the first one wins; the other is refused with 409 OperationAborted."""
-    begin(here, call, AccountId)
-    seen = point_by_arn(here, AccountId, Mrap)
+    begin(deps, call, AccountId)
+    seen = mrap_by_arn(deps, AccountId, Mrap)
     if not seen.serving:
         raise ApiError("InvalidRequest", f"{seen.name} is {seen.status}: its routes change once it is READY.")
-    submitted = redial(seen.members, seen.routes, [_update(route) for route in RouteUpdates])
+    submitted = update_traffic_dials(seen.members, seen.routes, [_update(route) for route in RouteUpdates])
 
-    def submit(change: Change) -> None:
-        point = change.get(POINTS, seen.key)
-        if point is None or point.alias != seen.alias:
+    def submit(transaction: Transaction) -> None:
+        mrap = transaction.get(MRAPS, seen.key)
+        if mrap is None or mrap.alias != seen.alias:
             raise no_such(Mrap)
-        if point.routes_version != seen.routes_version or not point.serving:
+        if mrap.routes_version != seen.routes_version or not mrap.serving:
             raise ApiError("OperationAborted", "Another request is changing this Multi-Region Access Point. Try again.")
-        version = point.routes_version + 1
-        change.put(POINTS, point.key, structs.replace(point, submitted=submitted, submitted_ms=call.now_ms, routes_version=version))
+        version = mrap.routes_version + 1
+        transaction.put(MRAPS, mrap.key, structs.replace(mrap, submitted=submitted, submitted_ms=call.now_ms, routes_version=version))
 
-    await here.state.change(submit)
-    return Answer()
+    await deps.state.transact(submit)
+    return OperationOutput()
 
 
 def _update(route: Mapping[str, Any]) -> RouteUpdate:
-    dial = route.get("TrafficDialPercentage")
-    if dial is None:
+    traffic_dial = route.get("TrafficDialPercentage")
+    if traffic_dial is None:
         raise ApiError("InvalidRequest", "A Route has a TrafficDialPercentage.")
-    return RouteUpdate(route.get("Bucket") or "", route.get("Region") or "", dial)
+    return RouteUpdate(route.get("Bucket") or "", route.get("Region") or "", traffic_dial)

@@ -1,4 +1,4 @@
-"""What does this slice keep of access points in the control state?"""
+"""The records of access points in the control store."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from atoll.control_store import Table
 from atoll.domain.arn import access_point_arn
-from atoll.rules.policy.public import PublicAccess
-from atoll.state import Table
+from atoll.rules.policy.public_access import PublicAccess
 
 # s3control model: MultiRegionAccessPointStatus
-PointStatus = Literal["READY", "INCONSISTENT_ACROSS_REGIONS", "CREATING", "PARTIALLY_CREATED", "PARTIALLY_DELETED", "DELETING"]
+MrapStatus = Literal["READY", "INCONSISTENT_ACROSS_REGIONS", "CREATING", "PARTIALLY_CREATED", "PARTIALLY_DELETED", "DELETING"]
 # A free string in the model; Terraform waits for the last two (mrap.md, section 3.1).
 RequestStatus = Literal["NEW", "INPROGRESS", "SUCCEEDED", "FAILED"]
 Verb = Literal["create", "delete", "put-policy"]
@@ -26,10 +26,10 @@ class PolicyText(msgspec.Struct, frozen=True):
     version: int
 
 
-class PointRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One access point, under `point_key`.
+class MrapRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"traffic_dials": "dials"}):
+    """One access point, under `mrap_key`.
 
-    `members`, `owners` and `dials` are by region: bucket, the bucket's account, 0 or 100. Requests follow `dials`; `submitted`
+    `members`, `owners` and `traffic_dials` are by region: bucket, the bucket's account, 0 or 100. Requests follow `traffic_dials`; `submitted`
     holds a routes update that has not taken effect yet, `routes_version` counts updates. `proposed` is the last policy
     submitted, `established` the one that counts, `acknowledged` the version that each member's region has seen.
     """
@@ -38,11 +38,11 @@ class PointRecord(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     alias: str
     created_ms: int
-    status: PointStatus
+    status: MrapStatus
     block: PublicAccess
     members: dict[str, str]
     owners: dict[str, str]
-    dials: dict[str, int]
+    traffic_dials: dict[str, int]
     submitted: dict[str, int] | None = None
     submitted_ms: int = 0
     routes_version: int = 0
@@ -56,7 +56,7 @@ class PointRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        return point_key(self.account, self.name)
+        return mrap_key(self.account, self.name)
 
     @property
     def serving(self) -> bool:
@@ -66,13 +66,13 @@ class PointRecord(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def routes(self) -> dict[str, int]:
         """As last submitted."""
-        return self.dials if self.submitted is None else self.submitted
+        return self.traffic_dials if self.submitted is None else self.submitted
 
 
-class AliasRecord(msgspec.Struct, frozen=True):
-    """Whose alias this is. Rows are never removed: `point` "" is burnt, for all time."""
+class AliasRecord(msgspec.Struct, frozen=True, rename={"mrap": "point"}):
+    """Whose alias this is. Rows are never removed: `mrap` "" is burnt, for all time."""
 
-    point: str
+    mrap: str
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -124,7 +124,7 @@ class AccountBlockRecord(msgspec.Struct, frozen=True):
     block: PublicAccess
 
 
-POINTS = Table("mrap", PointRecord)
+MRAPS = Table("mrap", MrapRecord)
 ALIASES = Table("mrap-alias", AliasRecord)
 REQUESTS = Table("mrap-request", RequestRecord)
 WORK = Table("mrap-work", WorkRecord)
@@ -132,6 +132,6 @@ CLIENT_TOKENS = Table("mrap-client-token", ClientTokenRecord)
 ACCOUNT_BLOCKS = Table("account-public-access-block", AccountBlockRecord)
 
 
-def point_key(account: str, name: str) -> str:
+def mrap_key(account: str, name: str) -> str:
     """Names are unique in their account."""
     return f"{account}/{name}"
