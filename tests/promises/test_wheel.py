@@ -56,7 +56,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(installed):
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "src/atoll"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     wanted = {name.removeprefix("src/") for name in listed if name and (ROOT / name).exists()}
     held = {name for name in zipfile.ZipFile(installed.wheel).namelist() if ".dist-info/" not in name}
-    assert {"atoll/node/builtin.toml", "atoll/node/preload.cjs", "atoll/lab/report.css", "atoll/py.typed"} <= held
+    assert {"atoll/processes/builtin.toml", "atoll/processes/preload.cjs", "atoll/lab/report.css", "atoll/py.typed"} <= held
     assert held == wanted
 
 
