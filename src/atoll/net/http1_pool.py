@@ -34,11 +34,16 @@ POOL_LIMITS = PoolLimits()
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
+def _may_be_repeated(request: Request) -> bool:
+    """A stream of which nothing was read has not been sent, so its request cannot have been carried out either."""
+    return request.body.unread and (request.method in SAFE_METHODS or request.body.small is None)
+
+
 class Pool:
     """A Handler that asks one origin. Raises Upstream (Incomplete when an answer's body is cut) and what the request's body raises.
 
     A safe request (RFC 9110 section 9.2.1) that found its warm connection closed, before any byte of an answer, is sent once
-    more on a fresh one if its body is small. Any other may have been done: a conditional write would be refused by its own
+    more on a fresh one if its body can still be read. Any other whose body went out may have been done: a conditional write would be refused by its own
     first sending, a delete would leave two markers. A streamed body that raises breaks the connection before its end is sent.
     """
 
@@ -75,7 +80,7 @@ class Pool:
         try:
             return await self._ask(connection, request)
         except ConnectionGone:
-            if not connection.used_before or not request.body.unread or request.method not in SAFE_METHODS:
+            if not connection.used_before or not _may_be_repeated(request):
                 raise
         return await self._ask(await self._new_connection(), request)
 
