@@ -124,7 +124,7 @@ def test_an_operation_that_fails_halfway_is_undone_and_its_neighbours_are_not(tm
         async with opened(tmp_path) as store:
             calls = [*numbered(store, 5), store._committer.submit(BrokenInvariant()), *numbered(store, 9)[5:]]
             results = await outcomes(calls)
-            assert [type(result).__name__ for result in results] == ["Facts"] * 5 + ["RuntimeError"] + ["Facts"] * 4
+            assert [type(result).__name__ for result in results] == ["ObjectMetadata"] * 5 + ["RuntimeError"] + ["ObjectMetadata"] * 4
             assert len(await store.scan("bucket")) == 9
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""Facts and segments survive the way into a row and back."""
+"""Metadata and segments survive the way into a row and back."""
 
 import pytest
 from msgspec import DecodeError
